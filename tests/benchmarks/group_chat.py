@@ -7,10 +7,12 @@ kiwi?"). What answers it is one message; the seven like it are about somebody el
 import asyncio
 import math
 import random
+import tomllib
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 from memory.people.audience import PUBLIC, Scope
 from memory.search.all_domains import search
@@ -37,57 +39,15 @@ _PEOPLE = ("Ann", "Ben", "Cleo", "Dan", "Eve", "Finn", "Gus", "Hal")
 class _Topic:
     """What each person says in a way of their own, as far as there are ways, and what is asked about it."""
 
-    ways: tuple[str, ...]
+    ways: Sequence[str]
     mine: str
     named: str
     who: str
-    values: tuple[str, ...]
+    values: Sequence[str]
 
 
-_TOPICS = (
-    _Topic(
-        ("My dog {} dug up the lawn again.", "I took {}, my dog, to the vet.", "We call our dog {}, he is a beagle."),
-        "what is my dog called?",
-        "what is {}'s dog called?",
-        "whose dog is {}?",
-        ("Rex", "Bella", "Momo", "Fips", "Otis", "Luna", "Pepper", "Waldo"),
-    ),
-    _Topic(
-        ("I am allergic to {}.", "No {} for me, I am allergic.", "I get a rash from {}, it is an allergy."),
-        "what am I allergic to?",
-        "what is {} allergic to?",
-        "who is allergic to {}?",
-        ("kiwi", "peanuts", "shrimp", "pollen", "milk", "celery", "soy", "latex"),
-    ),
-    _Topic(
-        ("I work as a {}.", "My job as a {} starts at six.", "Being a {} is hard work, believe me."),
-        "what is my job?",
-        "what is {}'s job?",
-        "who works as a {}?",
-        ("baker", "nurse", "pilot", "plumber", "lawyer", "florist", "welder", "tailor"),
-    ),
-    _Topic(
-        ("My birthday is on {}.", "I turn a year older on {}, my birthday.", "Keep {} free, it is my birthday."),
-        "when is my birthday?",
-        "when is {}'s birthday?",
-        "whose birthday is on {}?",
-        ("3 May", "9 June", "1 April", "20 August", "14 March", "30 July", "7 October", "12 January"),
-    ),
-    _Topic(
-        ("My car is a {}.", "I parked my car, the {}, in the wrong street.", "The {} is the best car I ever had."),
-        "which car do I have?",
-        "which car does {} have?",
-        "who has a {}?",
-        ("Fiat", "Volvo", "Skoda", "Mazda", "Tesla", "Jeep", "Dacia", "Honda"),
-    ),
-    _Topic(
-        ("On holiday I want to see {}.", "We booked our holiday in {}.", "My next holiday goes to {}."),
-        "where do I go on holiday?",
-        "where does {} go on holiday?",
-        "who spends the holiday in {}?",
-        ("Norway", "Malta", "Peru", "Kenya", "Japan", "Cuba", "Nepal", "Iceland"),
-    ),
-)
+_TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_TOPICS = [_Topic(**each) for each in _TABLE["topics"]]
 
 
 @dataclass(frozen=True)

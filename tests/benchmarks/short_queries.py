@@ -8,10 +8,12 @@ import asyncio
 import itertools
 import random
 import time
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from pathlib import Path
 
 from memory.agents import Agent, seed_agent
 from memory.knowledge import entry_changes
@@ -32,120 +34,17 @@ TITLE = "Short queries by meaning"
 _BEGIN = datetime(2026, 9, 1, 9, tzinfo=UTC)
 _SMALL, _LARGE = 40, 4_000  # sentences of chatter
 _FIRST = 3  # hits among which the statement should be
-
-
-def _listed(words: str) -> list[str]:
-    return [" ".join(part.split()) for part in words.split(",")]
-
-
-ASKED: Mapping[str, str] = {
-    "pets": "Mia has two cats, Minka and Tom.",
-    "hot beverage": "Olga drinks Darjeeling every morning at seven.",
-    "food allergies": "Jonas breaks out in a rash when he eats kiwi.",
-    "vehicle repair": "The car stands at Meyer's garage until Thursday.",
-    "siblings": "Priya's brother Arun studies in Delft.",
-    "musical instrument": "Lena has played the cello since she was nine.",
-    "favourite dessert": "Tomas could live on tiramisu alone.",
-    "employment": "Ingrid became a nurse at the children's hospital.",
-    "sports injury": "Marek tore a ligament in his knee while skiing.",
-    "wedding date": "Ruth and Paul get married on 14 May.",
-    "apartment lease": "Nadia signed for a two-room flat in Harbour Road.",
-    "home address": "Felix lives at 12 Lime Tree Avenue, third floor.",
-    "fear": "Kasimir cannot stand spiders.",
-    "languages spoken": "Yuki grew up with Japanese and learned Portuguese.",
-    "vacation destination": "They fly to Lisbon in August for ten days.",
-    "physician": "Dr. Albrecht sees Hanna every six months.",
-    "medication": "Otto takes two tablets of ibuprofen after dinner.",
-    "university degree": "Samira finished her master's in geology.",
-    "newborn": "Clara gave birth to a girl called Edda on Sunday.",
-    "salary": "Ben earns 3,200 euros a month at the bakery.",
-    "reading material": "Greta is halfway through Middlemarch.",
-    "film taste": "Viktor watches every western that he can find.",
-    "insomnia": "Aylin lies awake until three most nights.",
-    "diet": "Niko has eaten no meat since January.",
-    "gardening": "Elsa planted tomatoes and basil on her balcony.",
-    "court case": "The judge hears Anton's dispute with his landlord in March.",
-    "passport": "Leila's travel document runs out in June.",
-    "wifi password": "To get online at the cabin type bluefinch42.",
-    "eyesight": "Boris needs new glasses, he squints at the board.",
-    "exercise routine": "Sven runs ten kilometres before work.",
-    "cooking skills": "Amara makes the best lasagne of the whole street.",
-    "computer trouble": "Rita's laptop shuts down whenever she opens the lid.",
-    "emergency contact": "If anything happens, call Aunt Berta on 555 0199.",
-    "hairstyle": "Juna dyed her curls green last week.",
-    "bereavement": "Emil's grandfather died in the spring.",
-    "faith": "Sister Agnes goes to mass each Sunday.",
-    "clothing size": "Hugo wears a 43 in shoes and an L in shirts.",
-    "savings": "Dora puts two hundred aside every month for a house.",
-    "astronomy": "Pavel looks at Saturn's rings through his telescope.",
-    "public transport": "Zoe catches the 7:40 tram to the office.",
-    "burglary": "Somebody broke the kitchen window and stole Ida's silver.",
-    "alcohol": "Karl gave up wine and beer after the new year.",
-    "board games": "On Fridays we play Catan at Simon's place.",
-    "photography": "Mirjam shoots portraits on old black-and-white film.",
-    "electricity bill": "Wanda pays 96 euros for power each quarter.",
-    "school grades": "Finn got an A in maths and failed Latin.",
-    "nationality": "Mateo was born in Chile and holds its papers.",
-    "relationship": "Britta has been going out with Ole for a year.",
-    "heating": "The boiler in Gesa's cellar is broken again.",
-    "volunteering": "Arne hands out soup to the homeless on Tuesdays.",
-    "painting": "Thea sells watercolours of the coast at the market.",
-    "conference talk": "Ravi presents his results in Vienna next month.",
-    "superstition": "Maud never walks under a ladder.",
-    "tooth": "Lars had a crown put on a molar yesterday.",
-    "birthday present": "Noor would love a kite for turning eight.",
-    "bicycle": "Ulf rides his old Peugeot racer to the lake.",
-    "phone number": "Selma can be reached on 0151 2345678.",
-    "retirement": "Grandpa Willi stops working at the mill in autumn.",
-    "coffee preference": "Tilda takes her espresso black, without sugar.",
-    "bad habit": "Enno bites his nails whenever he is nervous.",
-}
-"""Query -> the statement that answers it."""
-
-UNKNOWN = _listed(
-    """volcanoes, submarine, parliament, opera, beekeeping, archery, satellites, dinosaurs, inflation, glaciers,
-tattoo, chess, pottery, sailing, karate, origami, mushrooms, lottery, blacksmith, rugby"""
-)
-"""What no sentence is about."""
-
+_SAID = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+ASKED: Mapping[str, str] = _SAID["asked"]
+UNKNOWN: Sequence[str] = _SAID["unknown"]
 _WHO = ["Ann", "Bob", "Cleo", "Dan", "Eve", "Finn", "Gus", "Hal"]
-_OPENINGS = ("", "Well, ", "Honestly, ", "By the way, ", "Hm, ", "So, ", "Okay, ", "Haha, ")
-_CHATTER = (
-    "did anybody see the {thing} in the hall?",
-    "the {thing} was late again today.",
-    "I will bring the {thing} tomorrow.",
-    "who left the {thing} on the table?",
-    "let us talk about the {thing} on {day}.",
-    "no idea what to do with the {thing}.",
-    "the meeting about the {thing} is moved to {day}.",
-    "can somebody look at the {thing} before {day}?",
-    "I liked the {thing}, it was rather good.",
-    "the {thing} costs more than I thought.",
-    "please send me the {thing} when you have a minute.",
-    "we ran out of time for the {thing}.",
-    "see you on {day}, then we fix the {thing}.",
-    "it rained so hard that the {thing} got wet.",
-    "thanks for the {thing}, that helped a lot.",
-    "my neighbour asked about the {thing} this morning.",
-    "I am too tired for the {thing} today.",
-    "what a long day, and still no {thing}.",
-)
-_THINGS = _listed(
-    """parcel, report, printer, umbrella, agenda, invoice, poster, projector, key, spreadsheet, newsletter, ladder,
-lamp, carpet, schedule, draft, survey, contract, calendar, whiteboard, chair, bench, fence, flyer, folder,
-ticket, backup, server, website, logo, video, podcast, playlist, festival, parade, picnic, quiz, raffle, broom,
-bucket, battery, charger, cable, headset, stapler, envelope, stamp, postcard, magazine, crossword, map, compass,
-tent, rucksack, torch, rope, blanket, cushion, curtain, mirror, clock, shelf, drawer, cupboard, elevator,
-staircase, gate, bridge, fountain, statue, museum, library, fair, market, bus stop, car park, crossing,
-roundabout, forecast, snow, fog, storm, sunset, new timetable, old sofa, broken window, second draft"""
-)
 _DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
 
 
 def chatter(count: int) -> list[str]:
     """So many different sentences, the same each time."""
     drawn = random.Random(7)
-    every = list(itertools.product(_OPENINGS, _CHATTER, _THINGS))
+    every = list(itertools.product(*(_SAID["chatter"][part] for part in ("openings", "frames", "things"))))
     said = [opening + frame.format(thing=thing, day=drawn.choice(_DAYS)) for opening, frame, thing in every]
     drawn.shuffle(said)
     return [sentence[0].upper() + sentence[1:] for sentence in said[:count]]

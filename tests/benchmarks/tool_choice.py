@@ -3,6 +3,7 @@
 import asyncio
 import os
 import time
+import tomllib
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -20,39 +21,8 @@ from tests.benchmarks.report import Detail, Report, percentile
 from tests.benchmarks.world import Making, newest, open_world, said
 
 _STEPS = 4  # model calls for one request
-_KEEP, _FIND = "context recall", "search recall facts"
-REQUESTS = (  # what is said, the tools that fit, words of their arguments of which one is needed
-    ("Remind me tomorrow at 9 to call the dentist.", "reminders", "dentist"),
-    ("Which reminders do I have?", "reminders", "list"),
-    ("Cancel my reminder about the laundry.", "reminders", "laundry"),
-    ("Please remember that I'm allergic to peanuts.", _KEEP, "peanut"),
-    ("From now on, answer me in short sentences.", _KEEP, "short"),
-    ("What did I tell you about my holidays last month?", _FIND, "holiday"),
-    ("What is 17.5 percent of 2340?", "calculate", "2340"),
-    ("Put milk on my shopping list.", "tasks", "milk"),
-    ("My mother's birthday is on 3 May. Put it in the calendar.", "events", "birthday mother"),
-    ("Forget what you know about my old job.", "recall facts context", "job"),
-    ("What have the other agents been doing today?", "coord search", ""),
-    ("Thanks, that was kind of you!", "", ""),
-    ("Erinnere mich in 20 Minuten an den Kuchen im Ofen.", "reminders", "kuchen ofen"),
-    ("Welche Erinnerungen habe ich?", "reminders", "list"),
-    ("Merk dir bitte, dass ich in Graz wohne.", _KEEP, "graz"),
-    ("Wie hieß noch mal der Film, den Bo empfohlen hat?", _FIND, "film bo"),
-    ("Wie viel sind 12 Prozent von 850?", "calculate", "850"),
-    ("Setz Brot auf die Einkaufsliste.", "tasks", "brot"),
-    ("Trag für den 12. Dezember um 10 Uhr den Zahnarzt in den Kalender ein.", "events", "zahnarzt"),
-    ("Was weißt du über meine Schwester?", _FIND, "schwester sister"),
-    ("Guten Morgen!", "", ""),
-    ("明日の朝8時に薬を飲むように知らせて。", "reminders", "薬"),
-    ("リマインダーを全部見せて。", "reminders", "list"),
-    ("猫の名前はモモだと覚えておいて。", _KEEP, "モモ"),
-    ("先週、旅行について何を話したっけ？", _FIND, "旅行"),
-    ("1280の15パーセントはいくつ？", "calculate", "1280"),
-    ("買い物リストに卵を入れて。", "tasks", "卵"),
-    ("来週の金曜の18時に歓迎会を予定に入れて。", "events", "歓迎会"),
-    ("私の古い住所のことは忘れて。", "recall facts context", "住所"),
-    ("ありがとう、助かったよ。", "", ""),
-)
+_TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+REQUESTS: Sequence[tuple[str, str, str]] = [(said, tools, words) for said, (tools, words) in _TABLE.items()]
 
 
 @dataclass

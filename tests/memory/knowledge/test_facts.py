@@ -1,7 +1,9 @@
 """Learned facts: what is found in a text, when two say the same, and whose goes when there is no room."""
 
+import tomllib
 from collections.abc import Iterable
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,7 +25,8 @@ from tests.memory.parts import ANN, BOB, GUILD, HALL, NOON, STAR, store, taken
 MOON = AgentId("agt_moon")
 OWNERS = PersonId("discord:olga")
 YARD = replace(HALL, id=PlaceId("discord:11"), name="yard")
-PREFERENCE, PATTERN, HABIT, LESSON = Category
+TABLES = tomllib.loads(Path(__file__).with_name("statements.toml").read_text("utf-8"))
+PREFERENCE, LESSON = Category.PREFERENCE, Category.LESSON
 
 
 def said(text: str, category: Category = LESSON, *, corrects: bool = False) -> Statement:
@@ -74,34 +77,7 @@ def test_a_fingerprint_is_the_same_but_for_case_and_signs() -> None:
 
 @pytest.mark.parametrize(
     ("new", "old", "expected"),
-    [
-        ("uses PixiJS v8 for rendering", "Uses PixiJS V8 for rendering.", Relation.SAME),
-        ("solid borders over dashed borders", "solid borders instead of dashed borders", Relation.SAME),
-        ("always run tests before committing", "always run the tests before committing", Relation.SAME),
-        ("prefers solid borders", "prefers solid borders everywhere", Relation.SAME),
-        ("prefers dark theme editor", "prefers light theme editor", Relation.OPPOSED),
-        ("prefers a dark theme", "prefers a light theme", Relation.OPPOSED),
-        ("prefers tabs over spaces", "prefers spaces over tabs", Relation.OPPOSED),
-        ("likes green tea", "does not like green tea", Relation.OPPOSED),
-        ("likes green tea", "hates green tea", Relation.OPPOSED),
-        ("always run tests before committing", "never run tests before committing", Relation.OPPOSED),
-        ("uses PixiJS v8 for rendering", "uses PixiJS v7 for rendering", Relation.OPPOSED),
-        ("uses pnpm for packages", "uses npm for packages", Relation.OPPOSED),
-        ("favorite color is blue", "favourite colour is blue", Relation.SAME),
-        ("favorite color is blue", "favourite colour is red", Relation.OPPOSED),
-        ("my sister's name is Anna", "my sister’s name is Ana", Relation.OPPOSED),
-        ("my sister's name is Ana", "my brother's name is Ana", Relation.OTHER),
-        ("meine Schwester heißt Anna", "meine Schwester heißt Ana", Relation.OPPOSED),
-        ("wants to be called Ann", "wants to be called Bo", Relation.OPPOSED),
-        ("mag keinen Kaffee", "mag Kaffee", Relation.OPPOSED),
-        ("mag helle Farben im Editor", "mag dunkle Farben im Editor", Relation.OPPOSED),
-        ("Lieblingsessen ist Pizza", "Lieblingsessen ist Pasta", Relation.OPPOSED),
-        ("紅茶が好き", "紅茶が嫌い", Relation.OPPOSED),
-        ("likes green tea in the garden", "likes green tea in the kitchen", Relation.OTHER),
-        ("likes cats", "likes dogs", Relation.OTHER),
-        ("prefers tea", "prefers coffee", Relation.OTHER),
-        ("run tests before committing", "the rendering uses PixiJS", Relation.OTHER),
-    ],
+    [(*pair, Relation(name)) for name, pairs in TABLES["relations"].items() for pair in pairs],
 )
 def test_how_two_statements_stand_to_each_other(new: str, old: str, expected: Relation) -> None:
     assert comparison.relation(new, old) is expected
@@ -112,35 +88,10 @@ def test_how_two_statements_stand_to_each_other(new: str, old: str, expected: Re
 
 
 @pytest.mark.parametrize(
-    ("text", "category", "statement"),
-    [
-        ("The user prefers solid borders over dashed ones.", PREFERENCE, "prefers solid borders over dashed ones"),
-        ("Changed to solid borders, as the user's request", PREFERENCE, "Changed to solid borders"),
-        ("I really love green tea, but not at night", PREFERENCE, "loves green tea"),
-        ("I don't like mushrooms on my pizza!", PREFERENCE, "does not like mushrooms on their pizza"),
-        ("@carina I love green tea", PREFERENCE, "loves green tea"),
-        ("Hi, my favourite colour is blue.", PREFERENCE, "favorite colour is blue"),
-        ("please call me Annie", PREFERENCE, "wants to be called Annie"),
-        ("Ich mag keinen Kaffee, weil er bitter ist", PREFERENCE, "mag keinen Kaffee"),
-        ("Ich trinke am liebsten grünen Tee.", PREFERENCE, "trinkt am liebsten grünen Tee"),
-        ("Mein Lieblingsessen ist Pizza", PREFERENCE, "Lieblingsessen ist Pizza"),
-        ("私は紅茶が好きです。", PREFERENCE, "紅茶が好き"),
-        ("This codebase uses PixiJS v8 for rendering", PATTERN, "uses PixiJS v8 for rendering"),
-        ("Theme tokens are defined in packages/shared.", PATTERN, "Theme tokens are defined in packages/shared"),
-        ("Always use TERM_HOVER for buttons", PATTERN, "Always use TERM_HOVER for buttons"),
-        ("Unser Projekt nutzt pnpm für Pakete", PATTERN, "nutzt pnpm für Pakete"),
-        ("このプロジェクトはpnpmを使っています。", PATTERN, "pnpmを使っています"),
-        ("Always run tests before committing.", HABIT, "Always run tests before committing"),
-        ("I usually water the plants on Monday", HABIT, "usually water the plants on Monday"),
-        ("Immer die Tests laufen lassen, bevor du pushst", HABIT, "Immer die Tests laufen lassen, bevor du pushst"),
-        ("毎朝コーヒーを飲みます", HABIT, "毎朝コーヒーを飲みます"),
-        ("Note: these errors should not be fixed", LESSON, "these errors should not be fixed"),
-        ("- the type errors are pre-existing", LESSON, "the type errors are pre-existing"),
-        ("Achtung: der Server startet langsam", LESSON, "der Server startet langsam"),
-        ("注意：サーバーの起動は遅い", LESSON, "サーバーの起動は遅い"),
-    ],
+    ("category", "text", "statement"),
+    [(Category(name), *each) for name, found in TABLES["found"].items() for each in found.items()],
 )
-def test_what_people_say_is_found(text: str, category: Category, statement: str) -> None:
+def test_what_people_say_is_found(category: Category, text: str, statement: str) -> None:
     assert extraction.statements(text, own=True) == [Statement(category, statement)]
 
 
@@ -242,22 +193,7 @@ def heard(tx: Tx, *said: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("first", "correction", "left"),
-    [
-        ("remember that my sister's name is Ana", "no, my sister's name is Anna", "my sister's name is Anna"),
-        (
-            "Remember: our meeting is on Monday",
-            "Sorry, our meeting is on Friday because of me",
-            "our meeting is on Friday",
-        ),
-        (
-            "remember that my sister Lena lives in Boston",
-            "actually, my sister Lena lives in Portland",
-            "my sister Lena lives in Portland",
-        ),
-        ("Note: Bea's cat is called Minka", "actually, Bea's cat is called Minna", "Bea's cat is called Minna"),
-        ("Merke: meine Katze heißt Minka", "Nein, meine Katze heißt Mo", "meine Katze heißt Mo"),
-    ],
+    ("first", "correction", "left"), [(first, *then) for first, then in TABLES["corrections"].items()]
 )
 def test_a_correction_in_plain_words_replaces_what_was_to_be_remembered(
     tx: Tx, first: str, correction: str, left: str
