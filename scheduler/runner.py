@@ -28,7 +28,7 @@ from memory.store.logs import Log
 from memory.store.sqlite import connect, driver
 from scheduler import triggers
 from scheduler.job_kinds import DueJob, JobResult, Open, OpenConstellation, QueueJob, WorkJob
-from texts import _, ngettext, ngettext_noop
+from texts import gettext_lazy, gettext_noop, join_lazy, ngettext_lazy
 
 _QUEUE = commit_point("job.queue")
 _CLAIM = commit_point("job.claim")
@@ -189,7 +189,7 @@ class Runner:
         database, kind = opened.database, opened.kinds.known.get(job.kind)
         try:
             if kind is None:
-                words = _("nothing here handles “{kind}”; next check in an hour", kind=job.kind)
+                words = gettext_lazy("nothing here handles “{kind}”; next check in an hour", kind=job.kind)
                 await database.write(_HOLD, lambda tx: jobs.hold(tx, job.id, now + _UNKNOWN_WAIT, words, 0))
             elif isinstance(kind, QueueJob):
                 if await database.write(_QUEUE, lambda tx: self._queue(tx, kind, (constellation, job.id), now)):
@@ -278,10 +278,12 @@ class Runner:
             attempts = held.attempts if held.holder == self._holder else held.attempts + 1
             if attempts < MAX_ATTEMPTS:
                 wait = _WAITS[min(attempts, len(_WAITS)) - 1]
-                words_of = ngettext_noop(
-                    "failed {count} time, trying again: {words}", "failed {count} times, trying again: {words}"
+                again = ngettext_lazy(
+                    "failed {count} time, trying again: {words}",
+                    "failed {count} times, trying again: {words}",
+                    attempts,
+                    words=words,
                 )
-                again = ngettext(*words_of, attempts, words=words)
                 jobs.hold(tx, job.id, now + wait, again, attempts)
                 return
             trigger = triggers.load(held.trigger)
@@ -305,7 +307,7 @@ def _firing(tx: Tx, job: Job, constellation: ConstellationId, now: datetime) -> 
     due = triggers.newest_due(trigger, job.next_at, now)
     if job.grace is None or now - due <= job.grace:
         return DueJob(job, constellation, due, now)
-    words = _("skipped the due time {due}: too late", due=due)
+    words = gettext_lazy("skipped the due time {due}: too late", due=due)
     jobs.complete(tx, job, Completion(due, "skipped", words, triggers.next_run(trigger, now)), now)
     _log.warning("job_skipped", job=job.id, due=due.isoformat())
     return None
@@ -315,11 +317,12 @@ def _completion(firing: DueJob, detail: str) -> Completion:
     after = triggers.next_run(triggers.load(firing.job.trigger), firing.now)
     if not firing.late:
         return Completion(firing.due, "run", detail, after, planned=not firing.asked)
-    late = _("late by {span}", span=_span(firing.late))
+    late = gettext_lazy("late by {span}", span=_span(firing.late))
     _log.warning("job_late", job=firing.job.id, late=str(firing.late))
-    return Completion(firing.due, "late", f"{late}; {detail}" if detail else late, after)
+    return Completion(firing.due, "late", join_lazy("; ", filter(None, [late, detail])), after)
 
 
 def _span(late: timedelta) -> str:
     hours, minutes = divmod(int(late.total_seconds()) // 60, 60)
-    return _("{hours} h {minutes} min", hours=hours, minutes=minutes) if hours else _("{minutes} min", minutes=minutes)
+    shape = gettext_noop("{hours} h {minutes} min") if hours else gettext_noop("{minutes} min")
+    return gettext_lazy(shape, hours=hours, minutes=minutes)

@@ -1,6 +1,7 @@
 """Text for platforms: names that cannot forge structure, and only characters that can be seen and sent."""
 
 import re
+import unicodedata
 from collections.abc import Callable
 
 import regex
@@ -73,6 +74,12 @@ _SPOKEN_OF = Pattern(
 )
 """Words before a name that is part of the sentence."""
 CLUSTER = UnicodePattern(r"\X")
+
+
+def cells(text: str) -> int:
+    """The width in a column: East Asian characters take two cells, combining ones none."""
+    wide = sum(unicodedata.east_asian_width(each) in "WF" for each in text)
+    return len(text) + wide - sum(unicodedata.combining(each) > 0 for each in text)
 
 
 def visible(text: str) -> bool:

@@ -28,7 +28,7 @@ from memory.store.ids import GroupId, PersonId, PlaceId
 from scheduler import triggers
 from scheduler.job_kinds import DueJob, JobKinds, JobResult, QueueJob
 from scheduler.triggers import CronTrigger
-from texts import _, gettext_lazy
+from texts import gettext_lazy
 
 KIND = "patrol"
 SILENCE = "SILENT"
@@ -89,18 +89,18 @@ class Patrols(Struct, frozen=True):
         agent, patrol = next((each for each in _patrols(tx) if each[1].name == name), (None, None))
         if agent is None or patrol is None:
             jobs.drop(tx, firing.job.id)
-            return JobResult(_("no longer wanted"))
+            return JobResult(gettext_lazy("no longer wanted"))
         if not firing.asked and (held := self.quiet(tx, now)) is not None:
-            return JobResult(_("waiting for quiet hours to end"), again=held)
+            return JobResult(gettext_lazy("waiting for quiet hours to end"), again=held)
         group, place = speaking_group(tx, agent), PlaceId(f"{PATROL}:{name}")
         if group is None:
-            return JobResult(_("not run: {name} does not speak in any group", name=agent.name))
+            return JobResult(gettext_lazy("not run: {name} does not speak in any group", name=agent.name))
         if inbox.is_waiting(tx, place):
-            return JobResult(_("not run: the previous run has not finished"))
+            return JobResult(gettext_lazy("not run: the previous run has not finished"))
         task = self._task(patrol)
         if not task:
             return JobResult(
-                _(
+                gettext_lazy(
                     "not run: {folder}/{file} is missing from the data folder or is not a text file",
                     folder=FOLDER,
                     file=patrol.file,
@@ -118,8 +118,10 @@ class Patrols(Struct, frozen=True):
             payload=PatrolEvent(agent.id, task[:_LONGEST], firing.asked),
         )
         inbox.add_event(tx, event, now)
-        left_out = f" with the first {_LONGEST:,} of the {len(task):,} characters of its file"
-        return JobResult(f"begun{left_out if len(task) > _LONGEST else ''}")
+        part = gettext_lazy(
+            "started with the first {part:,} of {count:,} characters of its file", part=_LONGEST, count=len(task)
+        )
+        return JobResult(part if len(task) > _LONGEST else gettext_lazy("started"))
 
     def _task(self, patrol: Patrol) -> str:
         """The current checklist; empty if its file cannot be read."""

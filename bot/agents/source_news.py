@@ -31,7 +31,7 @@ from scheduler.triggers import IntervalTrigger
 from sources.feeds import Item, SourceUnreadable, read_folder
 from sources.text import one_line
 from sources.web import Reader, WebRefused
-from texts import _, ngettext
+from texts import gettext_lazy, join_lazy, ngettext_lazy
 
 KIND = "source"
 TEMPLATE = (
@@ -93,14 +93,14 @@ class DataSources(Struct, frozen=True):
         name, now = firing.job.id.partition(":")[2], firing.now
         source = await database.read(lambda rows: data_sources.named(rows, name))
         if source is None or not source.enabled:
-            return JobResult(_("no longer wanted") if source is None else _("paused"))
+            return JobResult(gettext_lazy("no longer wanted") if source is None else gettext_lazy("paused"))
         try:
             found = await self._read(source, now)
         except (SourceUnreadable, WebRefused) as error:
             why = str(error)
             count = await database.write(_FAIL, lambda tx: data_sources.failed(tx, source.id, why))
             pause = min(timedelta(minutes=source.every_minutes) * 2 ** min(count, 10), _LONGEST_PAUSE)
-            return JobResult(_("could not be read: {why}", why=why), again=now + pause)
+            return JobResult(gettext_lazy("could not be read: {why}", why=why), again=now + pause)
         known = await database.read(lambda rows: data_sources.marks(rows, source.id))
         changed = news(found, known, source)
         told = 0
@@ -112,8 +112,9 @@ class DataSources(Struct, frozen=True):
             )
         await self._seen(database, source, found, changed, now)
         if source.synced_at is None:
-            return JobResult(ngettext("{count} existing item", "{count} existing items", len(found)))
-        return JobResult(f"{_count(changed)}; {ngettext('{count} agent notified', '{count} agents notified', told)}")
+            return JobResult(ngettext_lazy("{count} existing item", "{count} existing items", len(found)))
+        notified = ngettext_lazy("{count} agent notified", "{count} agents notified", told)
+        return JobResult(join_lazy("; ", [_count(changed), notified]))
 
     async def deliver(self, database: Database, source: DataSource, delivery: str, words: str, now: datetime) -> int:
         """Tell agents what a webhook got, durably, and once by its id `delivery`; returns how many agents."""
@@ -221,6 +222,10 @@ def _line(item: Item) -> str:
 
 
 def _count(changed: News) -> str:
-    gone = [_("{count:,} removed", count=len(changed.gone))] if changed.gone else []
-    came = [ngettext("{count} new item", "{count} new items", len(changed.items))] if changed.items or not gone else []
-    return ", ".join([*came, *gone])
+    gone = [gettext_lazy("{count:,} removed", count=len(changed.gone))] if changed.gone else []
+    came = (
+        [ngettext_lazy("{count} new item", "{count} new items", len(changed.items))]
+        if changed.items or not gone
+        else []
+    )
+    return join_lazy(", ", [*came, *gone])

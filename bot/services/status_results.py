@@ -10,16 +10,16 @@ from bot.config.values import OFFLINE
 from bot.models.health import ModelHealth
 from bot.services.results import Lines, Markup, Result, Row
 from sources.diagnostics import Finding, State
+from sources.text import cells
 from texts import _, gettext_noop, ngettext
 
 _MARKS = {State.GOOD: "✅", State.UNSET: "▫️", State.DOUBT: "⚠️", State.PROBLEM: "❌"}
 _WORDS = {
     State.GOOD: gettext_noop("ok"),
-    State.UNSET: gettext_noop("unset"),
+    State.UNSET: gettext_noop("not set"),
     State.DOUBT: gettext_noop("check"),
     State.PROBLEM: gettext_noop("problem"),
 }
-_WIDTH = 9
 
 
 class FindingRow(Row):
@@ -56,8 +56,9 @@ class Findings(Lines[FindingRow]):
 
 def finding_text(found: Finding | FindingRow) -> str:
     named = (isinstance(found, FindingRow) and found.name) or _(found.about)
-    remedy = f"\n{'':<{_WIDTH}}-> {found.remedy}" if found.remedy else ""
-    return f"{_(_WORDS[found.state]):<{_WIDTH}}{named}: {found.words}{remedy}"
+    state, widest = _(_WORDS[found.state]), 2 + max(cells(_(each)) for each in _WORDS.values())
+    remedy = f"\n{' ' * widest}-> {found.remedy}" if found.remedy else ""
+    return f"{state}{' ' * (widest - cells(state))}{named}: {found.words}{remedy}"
 
 
 class ModelState(Row):

@@ -23,7 +23,7 @@ from scheduler.job_kinds import DueJob, JobKinds, JobResult, QueueJob
 from scheduler.triggers import DateTrigger
 from sources.terminal import SOURCE
 from sources.text import one_line
-from texts import _, language
+from texts import _, gettext_lazy, language
 
 ASK = "preference"
 OFFERS = ("allow", "refuse")
@@ -57,17 +57,17 @@ class ConsentRequests(Struct, frozen=True):
     def ask(self, tx: Tx, firing: DueJob) -> JobResult:
         entry = run_records.pending_of_id(tx, firing.job.read(EntryDue).entry)
         if entry is None:
-            return JobResult(_("it was already decided or withdrawn"))
+            return JobResult(gettext_lazy("it was already decided or withdrawn"))
         person = entry.people[0]
         if entry.trust < Trust.APPROVED:
-            return JobResult(_("strangers get no unsolicited messages"))
+            return JobResult(gettext_lazy("strangers get no unsolicited messages"))
         if place_source(person) not in _ASKED_AT:
-            return JobResult(_("nobody gets unsolicited messages there"))
+            return JobResult(gettext_lazy("nobody gets unsolicited messages there"))
         if kept := self.reminding.kept_back(tx, person, firing.now):
             return kept
         with self.reminding.speaking_to(person):
             self._queue(tx, entry, person, firing.now)
-        return JobResult(_("asked"))
+        return JobResult(gettext_lazy("asked"))
 
     def _queue(self, tx: Tx, entry: Entry, person: PersonId, now: datetime) -> None:
         place, audience, _ = self.reminding.where(tx, person, own_place(person), entry.audience)

@@ -44,7 +44,7 @@ from memory.store.ids import EntryId
 from scheduler import triggers
 from scheduler.job_kinds import DueJob, JobKinds, JobResult, WorkJob
 from scheduler.triggers import DateTrigger
-from texts import _, gettext_lazy, ngettext, reason_of
+from texts import gettext_lazy, join_lazy, ngettext_lazy, reason_of
 
 _KEEP = commit_point("expansion.keep")
 
@@ -139,15 +139,15 @@ def _keep(tx: Tx, firing: DueJob, saved: _Source, wishes: Sequence[FocusedEntry]
         return _later(firing, gettext_lazy("the entry has changed"))
     kept = [_made(tx, saved, each, now) for each in wishes[:_MOST]]
     made = sum(kept)
-    words = (
-        ngettext("{count} entry created", "{count} entries created", made) if made else _("there was nothing to keep")
-    )
+    created = ngettext_lazy("{count} entry created", "{count} entries created", made)
+    words = created if made else gettext_lazy("there was nothing to keep")
     if left := len(wishes) - made:
-        words += ngettext(
+        dropped = ngettext_lazy(
             "; {count} dropped because it repeats the original or has a name or number that is not in it",
             "; {count} dropped because they repeat the original or have a name or number that is not in it",
             left,
         )
+        words = join_lazy("", [words, dropped])
     jobs.complete(tx, firing.job, Completion(firing.due, "run", words, None), now)
     return words
 

@@ -24,7 +24,7 @@ from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import SessionId
 from scheduler.job_kinds import DueJob, JobKinds, JobResult, QueueJob, WorkJob
-from texts import _, gettext_noop, ngettext
+from texts import _, gettext_lazy, gettext_noop, ngettext_lazy
 
 OPTIMIZE = "upkeep.search"
 TIDY = "upkeep.jobs"
@@ -50,14 +50,14 @@ class Housekeeping(Struct, frozen=True):
     async def optimize(self, database: Database, _firing: DueJob) -> str:
         """Merge the segments of full-text indexes, and update SQLite's statistics."""
         count = await database.maintain(optimize)
-        return ngettext("{count} full-text index merged", "{count} full-text indexes merged", count)
+        return ngettext_lazy("{count} full-text index merged", "{count} full-text indexes merged", count)
 
     def tidy(self, tx: Tx, firing: DueJob) -> JobResult:
         """Delete jobs that ended long ago; they contain no texts."""
         gone = jobs.drop_over(tx, firing.now - _TIDY_AFTER)
         entry_journal.drop_before(tx, firing.now - _NIGHTS_KEPT)
         return JobResult(
-            ngettext(
+            ngettext_lazy(
                 "{count} job deleted that ended more than {days} days ago",
                 "{count} jobs deleted that ended more than {days} days ago",
                 gone,
@@ -70,7 +70,7 @@ class Housekeeping(Struct, frozen=True):
         gone = items.sweep(tx, firing.now, _SWEPT)
         again = firing.now if gone == _SWEPT else None
         return JobResult(
-            ngettext(
+            ngettext_lazy(
                 "{count} expired entry of working memory deleted",
                 "{count} expired entries of working memory deleted",
                 gone,
@@ -81,9 +81,8 @@ class Housekeeping(Struct, frozen=True):
     def look_after_groups(self, tx: Tx, firing: DueJob) -> JobResult:
         """Check the triggers of sleeptime groups, and queue the turns that they call for."""
         fired = check_all(tx, firing.now, self.zone)
-        return JobResult(
-            _("gave a turn to {groups}", groups=", ".join(fired)) if fired else _("nothing had to be done")
-        )
+        gave = gettext_lazy("gave a turn to {groups}", groups=", ".join(fired))
+        return JobResult(gave if fired else gettext_lazy("nothing had to be done"))
 
 
 _TELL = commit_point("damage.tell")

@@ -34,7 +34,7 @@ from memory.store.faults import commit_point
 from memory.store.ids import AgentId
 from memory.store.logs import Log
 from scheduler.job_kinds import DueJob, JobKinds, WorkJob
-from texts import _, gettext_lazy, ngettext, ngettext_lazy, reason_of
+from texts import gettext_lazy, join_lazy, ngettext_lazy, reason_of
 
 _STORE = commit_point("dreams.store")
 _REFUSE = commit_point("dreams.refuse")
@@ -186,12 +186,12 @@ def _left(choice: Candidates, draft: Draft) -> int:
 def counts_words(run: Run) -> str:
     retired, related = run.retired, run.related
     said = [
-        ngettext("{count} entry retired", "{count} entries retired", retired) if retired else "",
-        ngettext("{count} created", "{count} created", run.made) if run.made else "",
-        ngettext("{count} improved", "{count} improved", run.refined) if run.refined else "",
-        ngettext("{count} relation noted", "{count} relations noted", related) if related else "",
+        ngettext_lazy("{count} entry retired", "{count} entries retired", retired) if retired else "",
+        ngettext_lazy("{count} created", "{count} created", run.made) if run.made else "",
+        ngettext_lazy("{count} improved", "{count} improved", run.refined) if run.refined else "",
+        ngettext_lazy("{count} relation noted", "{count} relations noted", related) if related else "",
     ]
-    return ", ".join(filter(None, said)) or _("nothing changed")
+    return join_lazy(", ", filter(None, said)) or gettext_lazy("nothing changed")
 
 
 def _tell(tx: Tx, run: str, now: datetime) -> None:

@@ -55,9 +55,7 @@ def changed(before: Times, begin: str | None, end: str | None) -> tuple[str, str
     if bool(begins) != bool(ends):
         raise Refused("Quiet hours need a start and an end, such as 22:30 and 7:00.")
     if begins and begins == ends:
-        raise Refused(
-            "Quiet hours cannot start and end at the same time ({ends}). Leave both empty to turn them off.", ends=ends
-        )
+        raise Refused("Quiet hours cannot start and end at the same time. To turn them off, set their start to “off”.")
     return begins, ends
 
 

@@ -6,7 +6,6 @@ Imports no library.
 
 import base64
 import binascii
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from urllib.parse import urlencode
@@ -14,6 +13,7 @@ from urllib.parse import urlencode
 from memory.people.audience import Audience
 from memory.store.ids import PlaceId
 from memory.store.patterns import Pattern
+from sources.text import cells
 
 BLOCKS_ARE_FOR = (
     "Notes on this Discord channel.",
@@ -126,20 +126,14 @@ def _cells(line: str) -> list[str]:
 
 
 def _drawn(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
+    widths = [max(map(cells, column)) for column in zip(*rows, strict=True)]
     if sum(widths) + 2 * len(widths) > _WIDEST:
         for row in rows[1:]:
             yield "; ".join(f"**{name}**: {cell}" for name, cell in zip(rows[0], row, strict=True) if cell)
         return
     yield "```"
     for number, row in enumerate(rows):
-        yield "  ".join(cell + " " * (width - _width(cell)) for cell, width in zip(row, widths, strict=True)).rstrip()
+        yield "  ".join(cell + " " * (width - cells(cell)) for cell, width in zip(row, widths, strict=True)).rstrip()
         if number == 0:
             yield "  ".join("─" * width for width in widths)
     yield "```"
-
-
-def _width(text: str) -> int:
-    """In cells: East Asian characters take two, combining ones none."""
-    wide = sum(unicodedata.east_asian_width(each) in "WF" for each in text)
-    return len(text) + wide - sum(unicodedata.combining(each) > 0 for each in text)

@@ -24,7 +24,7 @@ from scheduler.descriptions import clock_words, time_words
 from scheduler.job_kinds import DueJob, JobKinds, JobResult, QueueJob
 from scheduler.triggers import DateTrigger, RecurrenceTrigger, Trigger
 from scheduler.zones import zone_of
-from texts import _, gettext_noop
+from texts import _, gettext_lazy, gettext_noop
 
 EVENT = "event"
 REMINDER_MINUTES = 15
@@ -175,7 +175,7 @@ class EventJob(Struct, frozen=True):
     def announce(self, tx: Tx, firing: DueJob) -> JobResult:
         event = calendar.by_id(tx, firing.job.read(EventDue).event)
         if event is None or event.person is None or event.cancelled:
-            return JobResult(_("no longer wanted"))
+            return JobResult(gettext_lazy("no longer wanted"))
         if self.reminding.opted_out(event.person):
             calendar.cancel(tx, event, firing.now)
         if kept := self.reminding.kept_back(tx, event.person, firing.now):
@@ -188,7 +188,7 @@ class EventJob(Struct, frozen=True):
         key = f"{ANNOUNCED}/{event.id}/{to_text(firing.due)}"
         row = outbox.NewRow(key, event.place, text, event.audience, person=event.person)
         self.reminding.say(tx, row, firing.now)
-        return JobResult(_("sent"))
+        return JobResult(gettext_lazy("sent"))
 
 
 def _announced(event: Event, firing: DueJob) -> datetime:

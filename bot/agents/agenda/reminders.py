@@ -283,9 +283,9 @@ class ReminderJob(Struct, frozen=True):
         """Queue the message, and plan its repetition; or repeat a message that nobody has acknowledged."""
         reminder, again = reminders.by_id(tx, firing.job.read(ReminderDue).reminder), firing.job.kind == ESCALATE
         if reminder is None or reminder.person is None or reminder.status in (Status.DONE, Status.CANCELLED):
-            return JobResult(_("no longer wanted"))
+            return JobResult(gettext_lazy("no longer wanted"))
         if again and reminder.status is not Status.TOLD:
-            return JobResult(_("not needed"))
+            return JobResult(gettext_lazy("not needed"))
         if self.opted_out(reminder.person):
             reminders.end(tx, reminder, Status.CANCELLED, firing.now)
         if kept := self.kept_back(tx, reminder.person, firing.now, urgent=reminder.urgent):
@@ -302,14 +302,14 @@ class ReminderJob(Struct, frozen=True):
         if reminder.escalate_minutes and not again:
             at = firing.now + timedelta(minutes=reminder.escalate_minutes)
             jobs.put(tx, _job(reminder, at, "again", ESCALATE), firing.now)
-        return JobResult(_("sent"))
+        return JobResult(gettext_lazy("sent"))
 
     def kept_back(self, rows: Rows, person: PersonId, now: datetime, *, urgent: bool = False) -> JobResult | None:
         """The reason why a person gets no message now; None if there is none."""
         if self.opted_out(person):
-            return JobResult(_("the person opted out"))
+            return JobResult(gettext_lazy("the person opted out"))
         held = None if urgent else quiet_until(rows, self.selves(person), self.zone, now)
-        return None if held is None else JobResult(_("waiting for quiet hours to end"), again=held)
+        return None if held is None else JobResult(gettext_lazy("waiting for quiet hours to end"), again=held)
 
     def speaking_to(self, person: PersonId) -> AbstractContextManager[None]:
         """Within the context, texts are in the language that the person chose."""

@@ -269,8 +269,9 @@ class Blocks(ZonedService, frozen=True):
 
 
 def _listed(rows: Rows, caller: Caller) -> Listing[BlockRow]:
-    found = (_row(rows, each, caller) for each in named_blocks(rows, caller.scope))
-    return Listing.of(found, _("There are no blocks to show here."))
+    found = [_row(rows, each, caller) for each in named_blocks(rows, caller.scope)]
+    more = _("`carina memory show BLOCK` shows the text of one.") if found else ""
+    return Listing.of(found, _("There are no blocks to show here."), more)
 
 
 def _row(rows: Rows, named: NamedBlock, caller: Caller) -> BlockRow:

@@ -156,7 +156,7 @@ class Upkeep(MemoryService, frozen=True):
 
 def _head(run: Run) -> ReportRow:
     state = {"undone": _(", undone since"), "refused": _(", rejected by its own checks")}.get(run.outcome, "")
-    return ReportRow(what="run", at=run.at, text=sentence(f"{state}: {counts_words(run)}"))
+    return ReportRow(what="run", at=run.at, text=sentence(f"{state}: {_(counts_words(run))}"))
 
 
 def _as_seen(run: Run, items: list[Item]) -> Run:

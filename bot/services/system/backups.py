@@ -25,7 +25,7 @@ from memory.store.errors import StoreError
 from memory.store.logs import Log
 from memory.store.sqlite import Connection
 from scheduler.job_kinds import DueJob, JobKinds, WorkJob
-from texts import _, error_text, ngettext, size_text
+from texts import _, error_text, gettext_lazy, ngettext, size_text
 
 BACKUP = "backup"
 
@@ -76,7 +76,7 @@ class Backups:
 
     async def daily(self, _database: Database, _firing: DueJob) -> str:
         made = await self._make()
-        return _("{size}, verified", size=size_text(made.size))
+        return gettext_lazy("{size}, verified", size=size_text(made.size))
 
     @operation("backup.create", "Create and verify a backup now", Action.BACKUP, _CREATES)
     async def create(self, _caller: Caller, to: _To = None) -> Entry[BackupRow]:

@@ -249,7 +249,7 @@ async def test_a_checklist_can_be_a_file_that_is_read_at_every_patrol(tmp_path: 
             assert words in str(it.model.requests[-1].messages)
         (tmp_path / "patrols" / "fire.md").write_text("Look. " * 2_000)
         await it.queued()
-        assert (await it.job())[1] == "begun with the first 8,000 of the 11,999 characters of its file"
+        assert (await it.job())[1] == "started with the first 8,000 of 11,999 characters of its file"
 
 
 # ---------------------------------------------------------------------------------------------- who may not, and why

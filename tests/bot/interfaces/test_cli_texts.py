@@ -12,6 +12,7 @@ import pytest
 from bot.config import load_config
 from bot.interfaces.cli import streams
 from bot.runtime.group_routing import RoutingTable
+from bot.services.status_results import finding_text
 from memory.people.audience import OWNER
 from memory.queue import inbox
 from memory.queue.inbox import Place
@@ -21,11 +22,14 @@ from memory.store.database import Tx
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId, RequestId, code
 from scheduler.descriptions import time_words
+from sources.diagnostics import Finding, State
 from sources.terminal import PERSON, PLACE
+from sources.text import cells
 from tests.bot.command_line import Here
 from tests.bot.requests import asked
 from tests.bot.seeding import seeded
 from tests.memory.parts import arrival
+from texts import _, speaking
 
 T = TypeVar("T")
 SETUP = commit_point("test_cli_words.setup")
@@ -116,7 +120,22 @@ def test_nobody_is_known_under_a_wrong_id(here: Here, more: str) -> None:
 
 
 def test_quiet_hours_that_end_when_they_begin_are_refused(here: Here) -> None:
-    here("quiet --from 8:00 --until 8:00").refused("Quiet hours cannot start and end at the same time (08:00)")
+    here("quiet --from 8:00 --until 8:00").refused("at the same time. To turn them off, set their start to “off”.")
+
+
+def test_a_list_of_blocks_says_how_to_read_one(here: Here) -> None:
+    *blocks, lead = here("memory list").stdout.splitlines()
+    assert blocks
+    assert lead == "`carina memory show BLOCK` shows the text of one."
+
+
+def test_what_is_not_set_stands_in_its_column_in_every_language() -> None:
+    for language, state in (("en", "not set"), ("de", "nicht gesetzt"), ("ja", "未設定")):
+        with speaking(language):
+            lines = [finding_text(Finding("disk", each, "1 GB")) for each in (State.UNSET, State.GOOD)]
+            disk = _("disk")
+        assert lines[0].startswith(f"{state} ")
+        assert len({cells(line.partition(disk)[0]) for line in lines}) == 1
 
 
 def test_lists_are_lines_at_the_terminal_too(here: Here) -> None:

@@ -14,7 +14,7 @@ from bot.upkeep import housekeeping
 from bot.upkeep.housekeeping import SLEEPTIME, Housekeeping
 from memory import jobs
 from memory.group_runs import GroupState, LastCheck
-from memory.jobs import NewJob
+from memory.jobs import Completion, NewJob
 from memory.people.audience import OWNER, Audience, Trust
 from memory.queue import messages
 from memory.queue.messages import Utterance
@@ -28,6 +28,7 @@ from tests.bot.agents.groups.parts import Cast, agents, sleeptime, told, watchin
 from tests.bot.parts import HALL, NOON, MovableClock, Platform, call, channel, direct, said, says, words_of
 from tests.bot.stage import Service, Setting, running, talked
 from tests.memory.parts import store
+from texts import _, speaking
 
 INTERVENTION = '"Ant", { agent = "Bee", role = "supervisor" }'
 SYNC = {"name": "sync", "on": "constellation_activity", "priority": "high", "messages": 20}
@@ -247,16 +248,29 @@ async def test_a_number_that_a_tool_gave_wakes_the_group_where_it_may_be_known(t
         assert await given("stress: 9", OWNER, 93) == [], "it did not fall since"
 
 
-def test_the_job_says_which_groups_it_gave_a_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_job_says_which_groups_it_gave_a_turn_to_each_reader_in_their_language(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     tx = store()
     jobs.put(tx, NewJob(SLEEPTIME, SLEEPTIME, "", NOON), NOON)
     (job,) = jobs.listing(tx, 1)
-    for fired, words in (
-        ([], "nothing had to be done"),
-        (["Night (sync)", "Day (idle)"], "gave a turn to Night (sync), Day (idle)"),
+    for fired, words, german in (
+        ([], "nothing had to be done", "nichts war zu tun"),
+        (
+            ["Night (sync)", "Day (idle)"],
+            "gave a turn to Night (sync), Day (idle)",
+            "geweckt: Night (sync), Day (idle)",
+        ),
     ):
         monkeypatch.setattr(housekeeping, "check_all", lambda *_, found=fired: found)
-        assert Housekeeping().look_after_groups(tx, DueJob(job, ConstellationId("c"), NOON, NOON)).detail == words
+        with speaking("de"):
+            done = Housekeeping().look_after_groups(tx, DueJob(job, ConstellationId("c"), NOON, NOON))
+        jobs.complete(tx, job, Completion(NOON, "run", done.detail, None), NOON)
+        after = jobs.get(tx, job.id)
+        assert after is not None
+        assert _(after.last_detail) == words
+        with speaking("de"):
+            assert _(after.last_detail) == german
 
 
 FORGETTING = {"name": "hyperfocus", "on": "time_elapsed", "of": "person", "minutes": 90, "cooldown": 180}
