@@ -15,7 +15,7 @@ import pytest
 from bot.errors import UserError
 from bot.interfaces.web import logs, pages
 from bot.interfaces.web.memory_pages import side_by_side
-from bot.interfaces.web.render import badge, markdown, money, number, source_name
+from bot.interfaces.web.render import badge, excerpt, markdown, money, number, source_name
 from bot.logs import setup_logs
 from bot.secrets import Redactor
 from bot.services.caller import Via, is_offered, owner_at_terminal
@@ -89,14 +89,25 @@ def test_what_is_put_together_outside_templates_is_only_text() -> None:
     made = [
         markdown(EVIL),
         badge(EVIL),
+        excerpt(EVIL, ["script", "img", "b"]),
         *(cell for row in rows for cell in (row.before, row.after) if cell is not None),
     ]
-    assert len(made) == 7
+    assert len(made) == 8
     for each in made:
         assert "<script>" not in each
         assert "<img" not in each
         assert 'href="javascript:' not in each
-    assert all("\u202e" not in each for each in made[:2]), "the others pass a template"
+    assert all("\u202e" not in each for each in made[:3]), "the others pass a template"
+
+
+def test_what_was_found_is_marked() -> None:
+    assert excerpt("Trains (and a <train>), constrain", ["train"]) == (
+        "<mark>Trains</mark> (and a &lt;<mark>train</mark>&gt;), constrain"
+    )
+    assert excerpt("明日は電車に乗る", ["電車"]) == "明日は<mark>電車</mark>に乗る"
+    assert excerpt("a.b", []) == "a.b"
+    long = excerpt(f"{'x ' * 1_000}boots{' y' * 1_000}", ["boots"])
+    assert re.fullmatch("…[x ]+<mark>boots</mark>[y ]+…", long)
 
 
 HOSTILE = "<script>alert(1)</script><b>bold</b>\u202e\u200bevil"

@@ -27,6 +27,7 @@ _TURNING = re.compile("[\u202a-\u202e\u2066-\u2069\u061c\u200e\u200f\u200b\u2060
 """Marks that turn text around, or are not seen, so that it is read otherwise than it is stored."""
 _ID = re.compile(r" \((?:api|discord|bluesky|terminal|patrol):[^()\s]*\)$")
 _UNITS = {"de": ((1e9, "\u00a0Mrd."), (1e6, "\u00a0Mio.")), "ja": ((1e8, "億"), (1e4, "万"))}
+_EXCERPT, _BEFORE = 1_000, 200  # characters of a long text, and of them before what was found
 _WRITERS = 8  # colors that tell writers apart
 _HEADINGS = {
     "begins_anew": "resets at",
@@ -111,6 +112,19 @@ def markdown(text: str) -> Markup:
     """What an agent said, formatted; links lead only to web pages, and no HTML of its own stands."""
     made = _markdown().render(_TURNING.sub("", text))  # the renderer escapes all text
     return Markup(made.replace("<table>", '<table class="scroll">'))
+
+
+def excerpt(text: str, found: Iterable[str]) -> Markup:
+    """A text, or where it is long the part around what was found, with those words marked."""
+    starts = [rf"\b{re.escape(word)}\w*" if word.isascii() else re.escape(word) for word in found]
+    pattern = re.compile(f"({'|'.join(starts) or '(?!)'})", re.IGNORECASE)
+    first = pattern.search(text)
+    begin = max(0, first.start() - _BEFORE) if first and len(text) > _EXCERPT else 0
+    end = begin + _EXCERPT
+    said = Markup("…" if begin else "")
+    for index, part in enumerate(pattern.split(text[begin:end])):
+        said += Markup("<mark>{}</mark>" if index % 2 else "{}").format(_plain(part))
+    return said + ("…" if end < len(text) else "")
 
 
 def colors(writers: Iterable[str]) -> dict[str, int]:
@@ -202,6 +216,7 @@ def environment() -> Environment:
         "size": texts.size_text,
         "told": texts._,
         "md": markdown,
+        "excerpt": excerpt,
         "words": words,
         "pattern": pattern_text,
         "role": role_text,
