@@ -36,7 +36,7 @@ from memory.store.database import Rows
 from memory.store.ids import AgentId, PlaceId, TurnId, place_source
 from memory.store.logs import Log
 from sources.base import Activity, DeliveryFailed, DeliveryUnclear, Endpoint
-from texts import _, gettext_noop
+from texts import _, ngettext, ngettext_noop
 
 _log = Log("bot.runtime.previews")
 
@@ -98,9 +98,9 @@ _MOST_WRITTEN = 400  # characters of each member's text in a progress message
 _WRITING = " …"
 _MARKS = {"running": "…", "done": "✓", "failed": "✗", "late": "✗"}
 _COUNTED = {
-    "ballot": gettext_noop("{ended} of {all} ballots in"),
-    "answer": gettext_noop("{ended} of {all} answers done"),
-    "task": gettext_noop("{ended} of {all} tasks done"),
+    "ballot": ngettext_noop("{ended} of {count} ballot in", "{ended} of {count} ballots in"),
+    "answer": ngettext_noop("{ended} of {count} answer done", "{ended} of {count} answers done"),
+    "task": ngettext_noop("{ended} of {count} task done", "{ended} of {count} tasks done"),
 }
 
 
@@ -269,13 +269,13 @@ def _how_far(run: Run, asked: Sequence[Part]) -> str:
     if kind == "stage":
         total, now = len(_stages(run)), max(part.stage for part in asked) + 1
         if _side_by_side(run):
-            working = {part.stage for part in asked if part.status == "running"}
-            return _("{ended} of {all} stages done", ended=total - len(working), all=total)
+            ended = total - len({part.stage for part in asked if part.status == "running"})
+            return ngettext("{ended} of {count} stage done", "{ended} of {count} stages done", total, ended=ended)
         return _("stage {now} of {total}", now=now, total=total)
     if kind == "choice":
         return _("choosing who answers")
-    ended = [part.status != "running" for part in asked if part.kind == kind]
-    return _(_COUNTED[kind], ended=sum(ended), all=len(ended))
+    done = [part.status != "running" for part in asked if part.kind == kind]
+    return ngettext(*_COUNTED[kind], len(done), ended=sum(done))
 
 
 def _is_for_people(run: Run, part: Part) -> bool:

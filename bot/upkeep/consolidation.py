@@ -47,7 +47,7 @@ from memory.people.audience import Scope
 from memory.store.database import Rows
 from memory.store.ids import EntryId
 from sources.text import one_line
-from texts import gettext_lazy, gettext_noop, ngettext_lazy, reason_of
+from texts import gettext_lazy, gettext_noop, ngettext_lazy, ngettext_noop, reason_of
 
 N = TypeVar("N")
 
@@ -243,7 +243,11 @@ def _read(answer: Relations, short: dict[str, Entry], draft: Draft) -> None:
             found.setdefault(each.source, []).append(triple)
     of = len(answer.triples)
     if left := of - sum(map(len, found.values())):
-        draft.note(gettext_lazy("{left} of {of} relations, which their entries do not state", left=left, of=of))
+        one, more = ngettext_noop(
+            "{left} of {count} relation, which its entry does not state",
+            "{left} of {count} relations, which their entries do not state",
+        )
+        draft.note(ngettext_lazy(one, more, of, left=left))
     draft.items += [Link(Pass.ENTITIES, short[name], tuple(triples)) for name, triples in found.items()]
 
 

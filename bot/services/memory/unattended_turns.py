@@ -35,7 +35,7 @@ from memory.turn_effects import Arrangement
 from memory.unattended_turns import NightTurn
 from scheduler.zones import instant, zone_of
 from sources.text import one_line, place_title
-from texts import _, error_text, gettext_lazy, gettext_noop, ngettext, ngettext_noop
+from texts import _, error_text, gettext_noop, ngettext, ngettext_lazy, ngettext_noop
 
 _SHOWN = 160
 _KNOWN = timedelta(days=60)  # longer than Discord shows suggestions for, a night each
@@ -215,8 +215,12 @@ class UnattendedTurns(ZonedService, frozen=True):
         back = sum(item.state != "left" for item in done)
         if not back:
             return
-        words = gettext_lazy(
-            "undid {count} of {all} changes of the night that began {at}", count=back, all=len(done), at=period.start
+        words = ngettext_lazy(
+            "undid {back} of {count} change of the night that began {at}",
+            "undid {back} of {count} changes of the night that began {at}",
+            len(done),
+            back=back,
+            at=period.start,
         )
         undone, by = NightUndone(period.name), caller.approver.person
         activity.note(tx, NewEvent(undone, words, caller.scope.audience, caller.trust, person=by), self.clock())

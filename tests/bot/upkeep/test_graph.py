@@ -59,7 +59,7 @@ async def test_what_entries_say_is_noted_once_and_leads_from_what_somebody_names
 @pytest.mark.parametrize(
     ("given", "note"),
     [
-        ([triple("e1", "Bob", "works at", "Blue Bakery")], "1 of 1 relations, which their entries do not state"),
+        ([triple("e1", "Bob", "works at", "Blue Bakery")], "1 of 1 relation, which its entry does not state"),
         ([triple("e9", "Ann", "works at", "Blue Bakery")], "no usable relation"),
         ([triple("e1", "Ann", "works at", "Blue Bakery", "god")], "no usable relation"),
     ],
