@@ -42,7 +42,7 @@ _PLAIN_SAMPLE = regex.compile(r"`+[^*_~|<>\[\]()`]*\[[^*_~|<>\[\]()`]*\]\([^*~|<
 _MARKUP = regex.compile(
     r"""
     ^```[a-z0-9_+\-.#]*\n (?P<block>.*?) \n?```$
-    | (?P<ticks>`+) (?P<as_is>[^`\n]+) (?P=ticks)
+    | (?<!`) (?P<ticks>`++) (?P<as_is>[^`\n]+) (?P=ticks)
     | \\ (?P<as_is>[\\*_`~|>\[\]\#@<&-])
     | (?P<mark>\*\*\*|\*\*|~~|\|\|) (?=[^\s*]) (?P<marked>(?:\\.|[^\n\\])+?) (?<=[^\s*]) (?P=mark) (?!\*)
     | (?<![\w*]) (?P<thin>\*|__) (?=[^\s*]) (?P<marked>(?:\\.|[^\n\\])+?) (?<=[^\s*]) (?P=thin) (?![\w*])
@@ -73,13 +73,16 @@ def outgoing(text: str) -> str:
     return text
 
 
-def without_markup(text: str) -> str:
-    """Markdown as plain text, for platforms that do not render it. Code stays as it is."""
+def without_markup(text: str, nested: int = 8) -> str:
+    """Markdown as plain text, for platforms that do not render it. Code stays as it is, and so do marks in more marks
+    than `nested`."""
 
     def meant(found: regex.Match[str]) -> str:
-        return without_markup(found["marked"]) if found["marked"] else found["block"] or found["as_is"] or ""
+        return (
+            without_markup(found["marked"], nested - 1) if found["marked"] else found["block"] or found["as_is"] or ""
+        )
 
-    return _MARKUP.sub(meant, text)
+    return _MARKUP.sub(meant, text) if nested else text
 
 
 def _unmasked(text: str) -> str:

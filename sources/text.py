@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Callable
 
 import regex
@@ -165,8 +166,7 @@ def end_within(text: str, room: int, measure: Callable[[str], float]) -> int:
         if used > room:
             break
         end = cluster.end()
-    while end == 0 or (used <= room and end < len(text)):
-        end += 1
-        if measure(text[: end + 1]) > room:
-            break
+    if end == 0:
+        fitting = bisect_right(range(1, len(text) + 1), float(room), key=lambda count: measure(text[:count]))
+        end = max(1, fitting)
     return end

@@ -35,7 +35,7 @@ def graphemes(text: str) -> int:
 
 
 def fits(text: str) -> bool:
-    return graphemes(text) <= MOST_GRAPHEMES and len(text.encode("utf-8")) <= MOST_BYTES
+    return _size(text) <= MOST_GRAPHEMES
 
 
 def shortened(text: str, room: int) -> str:
@@ -56,7 +56,8 @@ def posts(text: str, *, numbered: bool = False) -> list[str]:
 
 def _size(text: str) -> float:
     """The number of graphemes, where one with many bytes counts as more."""
-    return max(graphemes(text), len(text.encode("utf-8")) * MOST_GRAPHEMES / MOST_BYTES)
+    by_bytes = len(text.encode("utf-8")) * MOST_GRAPHEMES / MOST_BYTES
+    return by_bytes if by_bytes > MOST_GRAPHEMES else max(graphemes(text), by_bytes)  # to count graphemes takes long
 
 
 class Mark(Struct, frozen=True):

@@ -1,14 +1,17 @@
 """Text as it leaves: nothing unseen, no link that hides where it leads."""
 
 import re
+import time
 import unicodedata
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sources.bluesky.post_text import posts
 from sources.discord.markup import units
 from sources.outgoing_text import outgoing, seen, without_markup
+from sources.splitting import split_text
 
 EVIL = "https://evil.example/x"
 
@@ -150,3 +153,13 @@ def test_what_can_be_seen_stays(text: str) -> None:
 )
 def test_where_nothing_draws_markdown_its_words_are_left(marked: str, plain: str) -> None:
     assert without_markup(marked) == plain
+
+
+@pytest.mark.parametrize(
+    "text", ["__" * 5_000, f"a{'`' * 20_000}", "\u0301" * 20_000, "👩\u200d" * 9_999, "🇩" * 20_000]
+)
+def test_no_answer_is_too_odd_to_be_sent_soon(text: str) -> None:
+    began = time.process_time()
+    assert posts(without_markup(outgoing(text)))
+    assert split_text(text, 2_000, len)
+    assert time.process_time() - began < 3, "each piece took as long as all of them"
