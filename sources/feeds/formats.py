@@ -9,12 +9,12 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 import feedparser
-from bs4 import BeautifulSoup
 from dateutil.rrule import rrulestr
 from icalendar import Calendar
 
 from sources.feeds import Item, SourceUnreadable
 from sources.text import one_line
+from sources.web.html_text import parsed
 
 _MOST_ITEMS = 500
 _LONGEST = 1_000
@@ -37,7 +37,7 @@ def _item(entry: Any) -> Item:
 
 
 def _words(html: str, most: int) -> str:
-    text = BeautifulSoup(html, "html.parser").get_text(" ") if "<" in html or "&" in html else html
+    text = parsed(html).get_text(" ") if "<" in html or "&" in html else html
     return one_line(text, most)
 
 

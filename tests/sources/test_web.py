@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from sources.feeds.formats import read_feed
 from sources.web import Page, PageText, Reader, WebRefused, WebSearch, is_public, read_text
 from sources.web.public_addresses import resolve
 from tests.sources.web_server import here_or_public, small_web
@@ -51,6 +52,16 @@ async def test_a_page_of_breaks_is_read_in_time_that_grows_with_it_alone() -> No
     began = time.process_time()
     assert read_text(page).text == "end"
     assert time.process_time() - began < 8, "inserting into the tree took much longer"
+
+
+@pytest.mark.parametrize("unfinished", ["<a ", "</", "<!--", "<?", '<a href="', "<![CDATA["])
+def test_tags_that_never_end_cost_time_that_grows_with_the_page_alone(unfinished: str) -> None:
+    page = b"<p>seen</p>" + unfinished.encode() * (300_000 // len(unfinished))
+    item = b"<rss version='2.0'><channel><item><title><![CDATA[" + page + b"]]></title></item></channel></rss>"
+    began = time.process_time()
+    assert read_text(Page("https://example.org/", 200, "text/html", page)).text.startswith("seen")
+    assert [each.title[:4] for each in read_feed(item)] == ["seen"]
+    assert time.process_time() - began < 8, "the rest of the page was read again for each of them"
 
 
 async def test_comments_are_not_words_of_a_page() -> None:
