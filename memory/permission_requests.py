@@ -6,6 +6,7 @@ it allows beyond this call is a grant. Every question, answer and use is recorde
 """
 
 import hashlib
+import json
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from enum import StrEnum
@@ -339,8 +340,15 @@ def covers(grant: Grant, given: CallArguments) -> bool:
     grant without a request named what a call must have.
     """
     if grant.request is not None:
-        return dict(grant.pattern) == dict(given.bound)
-    return all(name in given.all and given.all[name] == value for name, value in grant.pattern.items())
+        return _as_json(grant.pattern) == _as_json(given.bound)
+    return all(
+        name in given.all and _as_json(given.all[name]) == _as_json(grant.pattern[name]) for name in grant.pattern
+    )
+
+
+def _as_json(value: Any) -> str:
+    """Arguments as they are compared: to Python, 1 is True."""
+    return json.dumps(dict(value) if isinstance(value, Mapping) else value, sort_keys=True)
 
 
 def active_grants(rows: Rows, now: datetime) -> list[Grant]:

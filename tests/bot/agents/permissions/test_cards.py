@@ -10,8 +10,8 @@ import regex
 from bot.agents.permissions import cards
 from bot.agents.permissions.cards import ApprovalCall
 from bot.models.base import Call
-from memory.permission_requests import Kind, Request
-from memory.store.ids import GroupId, PersonId, RequestId
+from memory.permission_requests import CallArguments, Grant, Kind, Request, covers
+from memory.store.ids import GrantId, GroupId, PersonId, RequestId
 from sources.discord.cards import LONGEST
 from sources.outgoing_text import outgoing, without_markup
 from tests.memory.parts import a_turn
@@ -139,3 +139,14 @@ def test_whatever_an_agent_says_and_gives_the_whole_card_fits_into_one_message()
 def test_words_keep_an_ampersand_where_markdown_is_not_shown() -> None:
     card = shown("recall", INSERT | {"content": "R&D <1> a&lrm;b"})
     assert "Remember “R&D <1> a&lrm;b”" in without_markup(card)
+
+
+@pytest.mark.parametrize("asked", [RequestId(7), None])
+def test_a_lasting_approval_covers_the_values_that_it_names_and_none_that_python_takes_for_the_same(
+    asked: RequestId | None,
+) -> None:
+    given = {"all": True, "near": {"deep": [0, "1"]}}
+    grant = Grant(GrantId(1), Kind.TOOL, "t", TURN.agent, given, TURN.scope.audience, PersonId("discord:1"), asked, NOW)
+    assert covers(grant, CallArguments(given, dict(reversed(given.items()))))
+    for other in ({"all": 1}, {"near": {"deep": [False, "1"]}}):
+        assert not covers(grant, CallArguments(given | other, given | other))
