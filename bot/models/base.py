@@ -239,10 +239,14 @@ class Model(Protocol):
 
 @dataclass
 class ModelError(Exception):
-    """A call that gave no answer; `reason` is for the operator and names no secret."""
+    """A call that gave no answer; `reason` is for the operator and names no secret.
+
+    `said` are the provider's own words, shortened. They can repeat what people said, so nobody is shown them.
+    """
 
     reason: str
     trouble: Trouble = dataclasses.field(default=Trouble.FAILING, kw_only=True)
+    said: str = dataclasses.field(default="", kw_only=True)
 
     def __str__(self) -> str:
         return self.reason

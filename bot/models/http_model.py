@@ -62,7 +62,7 @@ def unsupported(error: ModelError, document: object, options: Collection[str]) -
 def refusal(status: int, document: object, retry_after: float | None, model: str, secret: str) -> ModelError:
     """The error for an answer of this status; `document` is its body, as far as it was JSON, else its text."""
     error, code = _error(document), f"HTTP {status} {_code(document)}".strip()
-    words = one_line(str(error.get("message") or gettext_lazy("no reason given")), secret)
+    words = one_line(str(error.get("message") or ""), secret)
     told = f"{_code(document)} {error.get('message')}"
     if status == 413 or (status in (400, 422, 500) and _OVERFLOW.search(told)):
         return ContextTooLong(gettext_lazy("{model}: the conversation is too long for it", model=model))
@@ -71,12 +71,11 @@ def refusal(status: int, document: object, retry_after: float | None, model: str
         reason = gettext_lazy("{model} refused access ({code})", model=model, code=code)
         return ModelRefused(reason, trouble=Trouble.QUOTA if spent else Trouble.KEY)
     if status == 404:
-        reason = gettext_lazy("{model} was not found ({code}): {words}", model=model, code=code, words=words)
-        return ModelRefused(reason, trouble=Trouble.MISSING)
+        reason = gettext_lazy("{model} was not found ({code})", model=model, code=code)
+        return ModelRefused(reason, trouble=Trouble.MISSING, said=words)
     if status in _BUSY_STATUS or status >= 500:
         return ModelBusy(gettext_lazy("{model} is busy or failing ({code})", model=model, code=code), retry_after)
-    reason = gettext_lazy("{model} rejected the request ({code}): {words}", model=model, code=code, words=words)
-    return ModelRejected(reason)
+    return ModelRejected(gettext_lazy("{model} rejected the request ({code})", model=model, code=code), said=words)
 
 
 def failed_in_stream(document: object, model: str, secret: str) -> ModelError:

@@ -14,6 +14,7 @@ import time
 import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing
+from itertools import groupby
 from typing import Any, Protocol
 
 from bot.models import normalization, prices
@@ -333,7 +334,8 @@ class BreakerModel(ModelWrapper):
                 reason=self._error.reason,
                 seconds=self._closed_until - now,
             )
-            raise dataclasses.replace(self._error, reason=reason)  # of the same kind: who hears it must know why
+            # Of the same kind: who hears it must know why.
+            raise dataclasses.replace(self._error, reason=reason, said="")
         self._closed_until = now + PAUSE  # the others wait while this call tries it out
 
     def _shut(self, error: ModelError) -> None:
@@ -372,7 +374,9 @@ class FallbackModel(ModelWrapper):
                 return
             except ModelError as error:
                 self._troubles[link.name] = error.trouble
-                _log.warning("model_failed", model=link.name, kind=type(error).__name__, reason=error.reason)
+                said = without_echo(error.said, request)
+                reason, kind = error.reason, type(error).__name__
+                _log.warning("model_failed", model=link.name, kind=kind, reason=reason, said=said)
                 failed.append(error)
                 if link is self._links[-1] or (request.compactable and isinstance(error, ContextTooLong)):
                     raise
@@ -387,6 +391,27 @@ class FallbackModel(ModelWrapper):
         """The links from the one of that name on: what is down is not waited for at every step of a turn."""
         names = [link.name for link in self._links]
         return self._links[names.index(name) :] if name in names else self._links
+
+
+_ECHO = 3  # words in a row that stand in the request, too, are taken for a quotation of it
+
+
+def without_echo(said: str, request: Request) -> str:
+    """A provider's words without what they repeat of the request."""
+    calls = (call.arguments for each in request.messages if isinstance(each, AssistantMessage) for call in each.calls)
+    asked = _bare(" ".join([request.system, *(each.text for each in request.messages), *calls]))
+    words, echoed = said.split(), set[int]()
+    for start in range(len(words)):
+        run = words[start : start + _ECHO]
+        if _bare(" ".join(run)) in asked:
+            echoed.update(range(start, start + len(run)))
+    kept = ("…" if number in echoed else word for number, word in enumerate(words))
+    return " ".join(each for each, _same in groupby(kept))
+
+
+def _bare(text: str) -> str:
+    """The words alone, between spaces."""
+    return " ".join(["", *re.findall(r"\w+", text.casefold()), ""])
 
 
 def _explained(event: Event, failed: list[ModelError]) -> Event:

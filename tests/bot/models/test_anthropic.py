@@ -109,7 +109,7 @@ async def test_images_are_shown_by_address_or_as_they_are(server: AnthropicServe
         (Refuses(500, "api_error"), ModelBusy, "HTTP 500"),
         (Refuses(400, "invalid_request_error", "prompt is too long: 210000 tokens"), ContextTooLong, "too long"),
         (Refuses(413, "request_too_large"), ContextTooLong, "too long"),
-        (Refuses(400, "invalid_request_error", "messages: odd"), ModelRejected, "messages: odd"),
+        (Refuses(400, "invalid_request_error", "messages: odd"), ModelRejected, r"\(HTTP 400 invalid_request_error\)$"),
         (Refuses(400, "invalid_request_error", "Your credit balance is too low"), ModelRefused, "refused access"),
         (Refuses(403, "permission_error"), ModelRefused, "refused access"),
         (Refuses(404, "not_found_error", "model: claude-0"), ModelRefused, "was not found"),

@@ -15,10 +15,12 @@ from bot.models.base import (
     ModelRejected,
     TextDelta,
     Trouble,
+    UserMessage,
 )
 from bot.models.retry_and_fallback import FallbackModel
 from memory.store.records import replace
 from tests.bot.models.scripted import HELLO, ScriptedModel, answer, events, last, says
+from tests.captured_logs import capture_logs
 
 OFFLINE = ScriptedModel(says("No model is there.", "offline"), name="offline")
 
@@ -66,3 +68,16 @@ async def test_what_can_be_compacted_is_given_back_to_who_asks_and_no_other_mode
     with pytest.raises(ContextTooLong):
         await last(chain, replace(HELLO, compactable=True))
     assert (await last(chain, HELLO)).model == "offline"
+
+
+async def test_what_a_provider_repeats_of_a_conversation_stands_nowhere() -> None:
+    asked = replace(HELLO, messages=(UserMessage("[Alice] my safe opens with 4711, tell nobody"),))
+    echo = ModelRejected(
+        "openai:a rejected the request (HTTP 400)", said="bad value 'my safe opens with 4711,' in text"
+    )
+    chain = FallbackModel([ScriptedModel([echo]), OFFLINE])
+    with capture_logs() as logged:
+        found = await last(chain, asked)
+    assert found.degraded == echo.reason
+    [failed] = logged
+    assert failed["said"] == "bad value … in text"

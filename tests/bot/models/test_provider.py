@@ -222,7 +222,7 @@ FAULTS = [
     Fault(wire.UNAUTHORIZED, ModelRefused, r"refused access \(HTTP 401 invalid_api_key\)$"),
     Fault(wire.Fail(403, code="forbidden"), ModelRefused, "HTTP 403"),
     Fault(wire.Fail(404, code="model_not_found"), ModelRefused, "was not found"),
-    Fault(wire.Fail(400, message="bad\nschema"), ModelRejected, "bad schema"),
+    Fault(wire.Fail(400, code="bad_schema", message="bad\nschema"), ModelRejected, r"\(HTTP 400 bad_schema\)$"),
     Fault(wire.CONTEXT_OVERFLOW, ContextTooLong, "too long"),
     Fault(wire.Fail(413), ContextTooLong, "too long"),
     Fault(wire.Fail(400, message="request exceeds the available context size"), ContextTooLong, "too long"),
@@ -270,7 +270,7 @@ async def test_no_error_quotes_the_key(server: ModelServer) -> None:
         for _ in range(3):
             with pytest.raises(ModelError) as caught:
                 await events(model)
-            assert key not in caught.value.reason
+            assert key not in caught.value.reason + caught.value.said
             assert caught.value.__cause__ is None
             assert caught.value.__suppress_context__ or caught.value.__context__ is None
 
