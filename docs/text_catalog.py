@@ -22,7 +22,6 @@ from bot.interfaces.cli.generate import LOCAL
 from bot.interfaces.web.render import HERE, environment, heading
 from bot.services import services
 from bot.services.registry import Operation, operations_of
-from bot.services.results import Row
 from texts import DOMAIN, FOLDER, LANGUAGES, TextError
 
 ROOT = Path(__file__).parents[1]
@@ -189,8 +188,6 @@ def _declared() -> Iterator[tuple[str, str, str]]:
         yield "bot/services/__init__.py", title, f"The commands {name.replace('.', ' ')} …"
     for name, told in manifest["by_hand"].items():
         yield "bot/interfaces/cli/long_running.py", told, f"carina {name}"
-    for title in sorted({heading(name) for row in _subclasses(Row) for name in row.model_fields}):
-        yield "bot/services/results.py", title, "Heading of a table"
     fields = (
         each for declared in operations_of(services()).values() if declared.offered for each in declared.parameters
     )
@@ -200,12 +197,6 @@ def _declared() -> Iterator[tuple[str, str, str]]:
         for declared in operations_of(classes).values():
             if declared.offered:
                 yield from _of(declared)
-
-
-def _subclasses(of: type[Row]) -> Iterator[type[Row]]:
-    for each in of.__subclasses__():
-        yield each
-        yield from _subclasses(each)
 
 
 def _of(declared: Operation) -> Iterator[tuple[str, str, str]]:

@@ -53,7 +53,10 @@ COUNTED = {
     "steps": ngettext_noop("{count} step", "{count} steps"),
 }
 """Fields that count something, with the nouns."""
-WORDS = gettext_noop("archived"), gettext_noop("week")
+WORDS = (
+    *(gettext_noop("archived"), gettext_noop("constellation"), gettext_noop("day"), gettext_noop("places")),
+    *(gettext_noop("purpose"), gettext_noop("size"), gettext_noop("week")),
+)
 """Values that are shown in the reader's language, and marked nowhere else."""
 
 

@@ -7,6 +7,7 @@ import json
 import logging
 import re
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import quote
 
@@ -672,6 +673,27 @@ def test_a_day_is_listed_by_its_time_and_names_what_repeats_on_it_once() -> None
     dated = [pages.Due(now.replace(hour=hour), kind, text, text) for hour, kind, text in hours]
     [day] = [each for each in pages._calendar(now, dated) if each["due"]]
     assert [(each.at.hour, each.text) for each in day["due"]] == [(7, "seven"), (9, "nine")]
+
+
+@pytest.mark.parametrize(("locale", "first"), [("en", "2026-11-22"), ("ja", "2026-11-22"), ("de", "2026-11-23")])
+def test_a_week_begins_where_calendars_of_the_language_begin_it(locale: str, first: str) -> None:
+    with speaking(locale):
+        weeks = [pages._calendar(datetime(2026, 11, day, 12, tzinfo=UTC), []) for day in (23, 28)]
+        assert [str(days[0]["date"]) for days in weeks] == [first, first]
+        sunday = pages._calendar(datetime(2026, 11, 22, 12, tzinfo=UTC), [])
+    assert str(sunday[0]["date"]) == ("2026-11-16" if locale == "de" else "2026-11-22")
+
+
+async def test_times_are_on_the_clocks_of_the_reader_also_without_scripts(s: Site) -> None:
+    await s.call("quiet", zone="Asia/Tokyo")
+    await s.call("remind.me", text="stretch", when="2030-01-02 15:30")
+    await s.call("tasks.add", title="paint", due="2030-01-02 15:30")
+    for language, exact in (("en-US", "Wed, Jan 2, 2030, 3:30 PM"), ("de", "Mi., 2.1.2030, 15:30")):
+        s.browser.headers["Accept-Language"] = language
+        assert f'title="{exact}">' in (await s.get("/schedule")).text
+        shown = (await s.get("/commands/jobs.list")).text
+        assert exact in shown
+        assert not re.search(r"\d{4}-\d\d-\d\d|reminder:\d{18}", shown.partition("<pre>")[2].partition("</pre>")[0])
 
 
 async def test_the_schedule_shows_each_time_of_what_repeats(s: Site) -> None:

@@ -21,19 +21,21 @@ from bot.services.people.approvals import RequestRow
 from bot.services.people.place_settings import MODES
 from bot.services.people.privacy import PersonCounts
 from bot.services.registry import Operation
-from bot.services.results import Listing, Result
+from bot.services.results import Result
 from bot.services.system.jobs import JobRow
 from memory.permission_requests import Status
 from memory.queue import inbox
 from memory.store.ids import MessageId, text_mark
 from scheduler.descriptions import time_words
 from scheduler.zones import zone_of
-from texts import DAY_END, _
+from texts import DAY_END, _, language
 
 _DAYS = (1, 7, 30, 90)
 _WEEK = 7
 _SOON = timedelta(hours=1)
 _CALENDAR_DAYS = 35
+_MONDAY_FIRST = ("de",)
+"""Languages whose weeks begin on Monday; those of American English and Japanese calendars begin on Sunday."""
 _HITS, _MORE_HITS = 10, 50
 _MORE_FILTERS = frozenset({"until", "author", "role", "place", "category", "tag"})
 _LINES = 300
@@ -227,8 +229,8 @@ def _week_share(now: datetime, at: datetime) -> float:
 
 
 def _calendar(now: datetime, dated: Sequence[Due]) -> list[dict[str, Any]]:
-    """Five weeks from the Monday of this one, each day with what is due by its time, and what repeats on it once."""
-    first = (now - timedelta(days=now.weekday())).date()
+    """Five weeks from the first day of this one, each day with what is due by its time, and what repeats on it once."""
+    first = (now - timedelta(days=(now.weekday() + (language() not in _MONDAY_FIRST)) % _WEEK)).date()
     by_day: dict[date, dict[str, Due]] = {}
     for each in sorted(dated):
         by_day.setdefault(each.at.date(), {}).setdefault(each.id, each)
@@ -293,27 +295,18 @@ async def commands(ctx: Context) -> Response:
 async def command(ctx: Context) -> Response:
     declared = _operation(ctx, ctx.request.path_params["name"])
     form = await ctx.form() if ctx.request.method == "POST" else dict(ctx.request.query_params)
-    done: dict[str, Any] = {}
-    result: Result | None = None
+    done, shown = dict[str, Any](), ""
     if ctx.request.method == "POST" or not (declared.changes or any(each.required for each in declared.parameters)):
         came = await ctx.act(declared.name, arguments(declared, form), form)
-        result = came if isinstance(came, Result) else None
-        done = {} if result is not None and not declared.changes else await told(ctx, came)
+        shown = came.document if isinstance(came, Result) else ""
+        if isinstance(came, Result) and not declared.changes:
+            shown = shown or await ctx.words(came, numbered=True)
+        else:
+            done = await told(ctx, came)
     return ctx.page(
         "command.html", title=_(declared.summary), declared=declared, fields=declared.taken(Via.WEB), form=form,
-        shown=_shown(result, await ctx.words(result) if result is not None else ""), **done,
+        shown=shown, **done,
     )  # fmt: skip
-
-
-def _shown(result: Result | None, text: str) -> dict[str, Any]:
-    """A result as a table where it is one, else as its words."""
-    rows = [row.model_dump() for row in (result.rows if isinstance(result, Listing) else ())]
-    flat = [{name: _cell(value) for name, value in row.items() if not isinstance(value, dict)} for row in rows]
-    return {"rows": flat, "text": "" if rows else text, "document": result.document if result is not None else ""}
-
-
-def _cell(value: Any) -> Any:
-    return ", ".join(map(str, value)) if isinstance(value, tuple) else value
 
 
 def _operation(ctx: Context, name: str) -> Operation:

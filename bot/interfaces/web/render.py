@@ -30,22 +30,8 @@ _UNITS = {"de": ((1e9, "\u00a0Mrd."), (1e6, "\u00a0Mio.")), "ja": ((1e8, "億"),
 _EXCERPT, _BEFORE = 1_000, 200  # characters of a long text, and of them before what was found
 _WRITERS = 8  # colors that tell writers apart
 _HEADINGS = {
-    "begins_anew": "resets at",
-    "calls_without_price": "unpriced calls",
-    "carried": "imported",
-    "cost_usd": "cost in dollars",
-    "deed": "kind of change",
-    "did": "what it did",
-    "every_minutes": "minutes between checks",
-    "heard": "received",
-    "heard_in": "received in",
-    "id": "ID",
-    "perhaps": "guess",
-    "says": "statement",
     "tech": "technology",
     "usd": "limit in dollars",
-    "usd_left": "dollars left",
-    "writer_id": "writer ID",
 }
 
 
@@ -77,10 +63,8 @@ def when(moment: datetime | None, empty: str = "–") -> Markup:
     """How far away a moment is, with the exact one on hover."""
     if moment is None:
         return Markup('<span class="faint">{}</span>').format(empty)
-    exact = moment.astimezone(UTC)
-    told = relative(moment, datetime.now(UTC))
-    stamp = exact.isoformat(timespec="seconds")
-    return Markup('<time datetime="{}" title="{}">{}</time>').format(stamp, f"{exact:%Y-%m-%d %H:%M} UTC", told)
+    stamp, told = moment.astimezone(UTC).isoformat(timespec="seconds"), relative(moment, datetime.now(UTC))
+    return Markup('<time datetime="{}" title="{}">{}</time>').format(stamp, texts.moment_text(moment), told)
 
 
 def number(value: float | None) -> str:
@@ -166,7 +150,7 @@ _STATES = {
     "good": (
         gettext_noop("done"), gettext_noop("sent"), gettext_noop("ready"), gettext_noop("healthy"),
         gettext_noop("active"), gettext_noop("ok"), "allow", gettext_noop("approved"),
-        gettext_noop("used"), gettext_noop("good"), gettext_noop("succeeded"), "working",
+        gettext_noop("used"), gettext_noop("good"), gettext_noop("succeeded"), "working", "run", "late",
     ),
     "accent": ("claimed", gettext_noop("running"), gettext_noop("waiting"), gettext_noop("pending"), "received"),
     "warn": (
@@ -181,6 +165,7 @@ _STATES = {
 _COLORS = {state: color for color, states in _STATES.items() for state in states}
 _SAID = {
     "claimed": gettext_noop("being answered"), "received": "waiting", "dead": gettext_noop("failed"),
+    "run": "done", "late": gettext_noop("done late"),
     "allow": gettext_noop("allowed"), "deny": gettext_noop("blocked"),
 }  # fmt: skip
 
@@ -231,6 +216,7 @@ def environment() -> Environment:
         "_": said,
         "ngettext": counted,
         "language": texts.language,
+        "number_text": number_text,
         "icon": icon,
         "badge": badge,
         "now": lambda: datetime.now(UTC),

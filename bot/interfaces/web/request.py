@@ -149,9 +149,11 @@ class Context(Struct, frozen=True):
         except FAILURES as error:
             return error_text(error)
 
-    async def words(self, result: Result | Question | str) -> str:
+    async def words(self, result: Result | Question | str, *, numbered: bool = False) -> str:
+        """`numbered`: with the numbers that a form asks for."""
         if isinstance(result, Result):
-            return "\n".join(result.lines(await self.web.services.registry.plain(self.caller())))
+            plain = await self.web.services.registry.plain(self.caller())
+            return "\n".join(result.lines(replace(plain, numbered=numbered)))
         return result.words if isinstance(result, Question) else result
 
     async def kept(self, seen: PersonCounts) -> list[str]:

@@ -19,7 +19,8 @@ from bot.interfaces.web.render import STATIC
 from bot.interfaces.web.request import FAILURES, Context
 from bot.interfaces.web.request_checks import FOR_PROGRAMS, AccessMiddleware, Refusal
 from bot.interfaces.web.server import WebServer
-from texts import _, error_text
+from scheduler.descriptions import clock_words
+from texts import _, error_text, show_times
 
 
 class QuietServer(uvicorn.Server):
@@ -50,7 +51,7 @@ def application(web: WebServer) -> ASGIApp:
         return respond
 
     def page(path: str, handler: Handler) -> Route:
-        return Route(path, served(handler), methods=["GET", "POST"])
+        return Route(path, served(partial(_on_their_clocks, handler)), methods=["GET", "POST"])
 
     def failed(request: Request, status: int, title: str, words: str) -> Response:
         path = request.url.path
@@ -82,6 +83,13 @@ def application(web: WebServer) -> ASGIApp:
     ]
     app = Starlette(routes=routes, exception_handlers={404: lost, 405: lost, 500: lost})
     return AccessMiddleware(app, web.access, web.config.web.server.public_url)
+
+
+async def _on_their_clocks(handler: Handler, ctx: Context) -> Response:
+    """A page with times in the zone of whoever reads it."""
+    if ctx.key is not None:
+        show_times(partial(clock_words, zone=(await ctx.web.services.registry.plain(ctx.caller())).zone))
+    return await handler(ctx)
 
 
 async def _favicon(_request: Request) -> Response:

@@ -1,7 +1,7 @@
 """Received messages and their results: shown to the owner and admins, and retried by command."""
 
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Annotated, ClassVar
 
 from pydantic import Field
@@ -25,6 +25,7 @@ from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
 from memory.store.ids import InboxId, TurnId
 from memory.store.row_mapper import ending
+from scheduler.descriptions import date_words
 from sources.bluesky.keys import NAME as BLUESKY
 from sources.text import one_line, place_title
 from texts import _, gettext_noop, ngettext, number_text
@@ -220,7 +221,9 @@ class DayRow(Row):
 
     def line(self, markup: Markup) -> str:
         text = gettext_noop("{day}: {heard} received, {answered} answered, ${cost}")
-        return self.told(markup, text, cost=number_text(self.cost_usd, ".2f"))
+        return self.told(
+            markup, text, day=date_words(date.fromisoformat(self.day)), cost=number_text(self.cost_usd, ".2f")
+        )
 
 
 class StageRow(Row):

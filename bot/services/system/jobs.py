@@ -30,7 +30,7 @@ from scheduler import triggers
 from scheduler.job_kinds import JobKinds
 from scheduler.triggers import CronTrigger, Trigger
 from sources.text import one_line
-from texts import _, gettext_noop, ngettext, ngettext_noop
+from texts import _, gettext_noop, moment_text, ngettext, ngettext_noop
 
 _BUILT_IN = commit_point("job.built_in")
 
@@ -125,7 +125,7 @@ class JobRow(Row):
         planned = self.next and self.state != "paused"
         coming = gettext_noop("; overdue since {next}") if self.overdue else gettext_noop("; next run {next}")
         following = self.told(markup, coming) if planned else _("; no next run")
-        if self.next and not self.overdue and markup.time(self.next) in self.plan:
+        if self.next and not self.overdue and moment_text(self.next) in self.plan:
             following = ""  # it runs once, and the plan says when
         state, plan = _(self.state), markup.text(self.plan)
         name = f"{_short(self.id)}, " if markup.number(self.id) else ""

@@ -129,6 +129,11 @@ def test_a_list_of_blocks_says_how_to_read_one(here: Here) -> None:
     assert lead == "`carina memory show BLOCK` shows the text of one."
 
 
+def test_a_day_of_messages_is_named_by_its_date_as_people_write_it(here: Here) -> None:
+    (day,) = here("inbox days --days 1").stdout.splitlines()
+    assert re.fullmatch(r"- [A-Z][a-z]{2} \d{1,2}, \d{4}: 0 received, 0 answered, \$0\.00", day)
+
+
 def test_what_is_not_set_stands_in_its_column_in_every_language() -> None:
     for language, state in (("en", "not set"), ("de", "nicht gesetzt"), ("ja", "未設定")):
         with speaking(language):

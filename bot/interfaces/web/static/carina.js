@@ -73,7 +73,7 @@
     $("#restored").hidden = false;
   });
   all("textarea[data-limit]").forEach((area) => area.addEventListener("input", () => {
-    $("[data-count]").textContent = area.value.length;
+    $("[data-count]").textContent = area.value.length.toLocaleString(language);
     const gauge = $(".gauge", area.form), share = Math.min(100, 100 * area.value.length / Number(area.dataset.limit));
     $("rect", gauge).setAttribute("width", share);
     gauge.classList.toggle("bad", share >= 100);
