@@ -21,8 +21,18 @@ from tests.service.live_service import (
     refused,
     said_in,
 )
+from tests.wire.discord import GuildChannel, Message
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+async def still_open(t: Live, card: Message, channel: GuildChannel, content: str, *record: str) -> None:
+    """Nothing is decided yet, and the next press of the owner is what decides it."""
+    request = t.request_of(content)
+    assert (t.status_of(request), t.record_of(request)) == ("waiting", ["asked", *record])
+    assert (await t.olga.press(card, "Allow once")).text.startswith("Allowed once")
+    await t.finished(card, channel)
+    assert t.times_kept(content) == 1
 
 
 async def test_the_whole_way_from_the_question_to_the_answer(asking: Live) -> None:
@@ -63,20 +73,13 @@ async def test_a_stranger_is_refused_and_nobody_else_sees_it(asking: Live, verdi
     t, content = asking, f"The narwhal is out ({verdict})."
     channel, mallory = t.guild.text_channel("strangers"), t.member("Mallory")
     card = await t.waiting(t.ana, channel, content, DONE)
-    request, before = t.request_of(content), [m.id for m in channel.messages]
-    shown = as_seen(card, channel)
-    pressed = await answer(mallory, shown, verdict)
-    assert pressed.ephemeral
-    assert (
-        "no such request for you to answer" if verdict == "Details" else "You cannot answer this request"
-    ) in pressed.text
+    before = [m.id for m in channel.messages]
+    pressed = await answer(mallory, as_seen(card, channel), verdict)
+    looked = verdict == "Details"
+    refused(pressed, "no such request for you to answer" if looked else "You cannot answer this request")
     assert "narwhal" not in pressed.text
-    assert t.status_of(request) == "waiting"
-    assert t.record_of(request) == ["asked"] + ["refused"] * (verdict != "Details")
     assert [m.id for m in channel.messages] == before
-    await t.olga.press(card, "Allow once")
-    await t.finished(card, channel)
-    assert t.times_kept(content) == 1
+    await still_open(t, card, channel, content, *["refused"] * (not looked))
 
 
 @pytest.mark.parametrize(
@@ -94,17 +97,12 @@ async def test_a_made_up_button_does_nothing(asking: Live, custom_id: str, said:
     t, content = asking, f"The okapi is shy ({custom_id})."
     channel = t.guild.text_channel("forged")
     card = await t.waiting(t.ana, channel, content, DONE)
-    request = t.request_of(content)
     with answered_within(t, 1.0 if said is None else ANSWER_SECONDS):
-        forged = await t.olga.press(card, forge(card, "Details", custom_id.format(request)))
+        forged = await t.olga.press(card, forge(card, "Details", custom_id.format(t.request_of(content))))
     assert forged.failed == (said is None)
     if said is not None:
         refused(forged, said)
-    assert t.status_of(request) == "waiting"
-    assert t.record_of(request) == ["asked"]
-    await t.olga.press(card, "Allow once")
-    await t.finished(card, channel)
-    assert t.times_kept(content) == 1
+    await still_open(t, card, channel, content)
 
 
 @pytest.mark.parametrize("erased", [True, False])
@@ -130,7 +128,6 @@ async def test_a_press_that_comes_too_late_for_discord_does_nothing_and_the_next
     t, content = asking, "The lynx is near."
     channel = t.guild.text_channel("late")
     card = await t.waiting(t.ana, channel, content, DONE)
-    request = t.request_of(content)
     with answered_within(t, 1.0):
         t.server.faults.hold_events()
         lost = await t.olga.press(card, "Allow once")
@@ -138,11 +135,15 @@ async def test_a_press_that_comes_too_late_for_discord_does_nothing_and_the_next
         t.server.faults.release_events()
         await t.service.logged("interaction_too_late")
     assert t.server.requests_to("POST", "/interactions/*/callback")[-1].status == 404
-    assert t.status_of(request) == "waiting"
-    assert t.record_of(request) == ["asked"]
-    assert (await t.olga.press(card, "Allow once")).text.startswith("Allowed once")
-    await t.finished(card, channel)
-    assert t.times_kept(content) == 1
+    await still_open(t, card, channel, content)
+
+
+async def pressed_in_vain(t: Live, card: Message) -> None:
+    """The owner presses, and the answer to that does not come through."""
+    before = len(t.service.logged_events("interaction_unanswered"))
+    pressing = asyncio.create_task(t.olga.press(card, "Allow once", timeout=60))
+    await t.service.logged("interaction_unanswered", count=before + 1)
+    pressing.cancel()
 
 
 @pytest.mark.parametrize("applied", [False, True])
@@ -150,18 +151,11 @@ async def test_a_press_that_breaks_on_the_wire_does_nothing_and_the_next_one_wor
     t, content = asking, f"The puma is near ({applied})."
     channel, faults = t.guild.text_channel("broken"), t.server.faults
     card = await t.waiting(t.ana, channel, content, DONE)
-    request, path = t.request_of(content), "/interactions/*/callback"
+    path = "/interactions/*/callback"
     rule = faults.cut_after_applying("POST", path) if applied else faults.cut_before_applying("POST", path)
-    before = len(t.service.logged_events("interaction_unanswered"))
-    pressing = asyncio.create_task(t.olga.press(card, "Allow once", timeout=60))
-    await t.service.logged("interaction_unanswered", count=before + 1)
-    pressing.cancel()
+    await pressed_in_vain(t, card)
     assert rule.hits == 1
-    assert t.status_of(request) == "waiting"
-    assert t.record_of(request) == ["asked"]
-    assert (await t.olga.press(card, "Allow once")).text.startswith("Allowed once")
-    await t.finished(card, channel)
-    assert t.times_kept(content) == 1
+    await still_open(t, card, channel, content)
 
 
 async def test_a_decision_stands_though_who_made_it_cannot_be_told(asking: Live) -> None:
@@ -169,10 +163,7 @@ async def test_a_decision_stands_though_who_made_it_cannot_be_told(asking: Live)
     channel = t.guild.text_channel("untold")
     card = await t.waiting(t.ana, channel, content, DONE)
     t.server.faults.cut_before_applying("POST", f"/webhooks/{t.server.application_id}/*")
-    before = len(t.service.logged_events("interaction_unanswered"))
-    pressing = asyncio.create_task(t.olga.press(card, "Allow once", timeout=60))
-    await t.service.logged("interaction_unanswered", count=before + 1)
-    pressing.cancel()
+    await pressed_in_vain(t, card)
     await t.finished(card, channel)
     assert decided(t.olga, "Allowed once").search(card.text)
     assert t.times_kept(content) == 1
