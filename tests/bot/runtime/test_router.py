@@ -87,9 +87,7 @@ async def test_what_waits_for_a_platform_is_sent_as_soon_as_that_can_be_reached(
         assert len(service.platform.posts) == 2
 
 
-async def test_what_cannot_be_stored_takes_nothing_else_with_it_and_the_owner_is_told(
-    service: Service,
-) -> None:
+async def test_what_cannot_be_stored_takes_nothing_else_with_it_and_the_owner_is_told(service: Service) -> None:
     bad: Any = object()
     await service.heard(said("one", 1, ATTIC), said("bad", 2, background=(bad,)), said("three", 3))
     assert await service.column("SELECT content FROM messages WHERE role = 'user'") == ["one", "three"]

@@ -158,9 +158,7 @@ async def test_what_was_said_in_a_dm_is_withheld_from_the_owner_everywhere(askin
     assert said_in(bea.direct) == [WAITS, DONE]
 
 
-async def test_carrying_words_from_a_dm_asks_who_said_them_and_for_a_stranger_the_owner_blindly(
-    asking: Live,
-) -> None:
+async def test_carrying_words_from_a_dm_asks_who_said_them_and_for_a_stranger_the_owner_blindly(asking: Live) -> None:
     t, words = asking, "Cleo has a secret emu."
     cleo, channel = t.member("Cleo"), t.guild.text_channel("hall")
     t.model.script(Answer("Hello."), Calls(carry(channel, words)), Answer(WAITS), Answer("Olga too."), Answer(DONE))

@@ -37,9 +37,7 @@ async def test_a_send_without_an_answer_is_not_repeated_blindly(scripted: Live, 
 
 
 @shared
-async def test_a_channel_closed_before_the_answer_is_told_to_the_owner_once_and_to_the_agent(
-    scripted: Live,
-) -> None:
+async def test_a_channel_closed_before_the_answer_is_told_to_the_owner_once_and_to_the_agent(scripted: Live) -> None:
     channel = scripted.guild.text_channel("closing")
     scripted.model.script(Slow(0.7, Answer("the secret of the universe")), Answer("again"))
     await scripted.ana.say(channel, "<@bot> a question")
@@ -60,9 +58,7 @@ async def test_a_channel_closed_before_the_answer_is_told_to_the_owner_once_and_
 
 
 @pytest.mark.slow
-async def test_answers_wait_in_the_outbox_while_discord_is_down_however_often_they_are_tried(
-    t: Live,
-) -> None:
+async def test_answers_wait_in_the_outbox_while_discord_is_down_however_often_they_are_tried(t: Live) -> None:
     cut = asyncio.Event()
     t.model.script(Held(cut.is_set, Answer("for Annie")), Held(cut.is_set, Answer("for Olga")))
     await t.ana.say(t.general, "<@bot> a question")

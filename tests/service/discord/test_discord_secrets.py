@@ -22,9 +22,7 @@ async def test_a_fact_told_in_a_dm_is_used_there_and_not_in_a_public_channel(off
     assert "Elm Street" in (await t.ask(bea, bea.direct, "where is my dentist?")).text
 
 
-async def test_the_owner_is_answered_in_the_dm_and_may_use_what_was_said_in_the_guild(
-    offline_service: Live,
-) -> None:
+async def test_the_owner_is_answered_in_the_dm_and_may_use_what_was_said_in_the_guild(offline_service: Live) -> None:
     t = offline_service
     channel = t.guild.text_channel("owner")
     await t.ask(t.olga, channel, "<@bot> remember that my garden is behind the mill")

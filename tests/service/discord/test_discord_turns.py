@@ -32,9 +32,7 @@ async def test_an_edit_before_the_answer_begins_the_turn_again(scripted: Live) -
     await until(lambda: scripted.model.requests[0].abandoned)
 
 
-async def test_a_slow_answer_is_shown_while_it_is_written_and_replaced_by_the_whole_of_it(
-    scripted: Live,
-) -> None:
+async def test_a_slow_answer_is_shown_while_it_is_written_and_replaced_by_the_whole_of_it(scripted: Live) -> None:
     channel = scripted.guild.text_channel("previews")
     text = "The quick brown fox jumps over the lazy dog, again and again, until the evening comes."
     scripted.model.script(Answer(text, chunks=28, pace=0.25))

@@ -90,9 +90,7 @@ async def test_others_look_and_change_nothing_that_is_not_about_them(offline_ser
     assert await t.ana.autocomplete("memory edit", "label", "", t.general) == []
 
 
-async def test_who_wrote_which_part_is_seen_and_ones_own_change_undone_and_done_again(
-    offline_service: Live,
-) -> None:
+async def test_who_wrote_which_part_is_seen_and_ones_own_change_undone_and_done_again(offline_service: Live) -> None:
     t = offline_service
     await edited(t.olga, t.general, "persona", "one\nBBBB\n")
     await edited(t.olga, t.general, "persona", "one\nzzz\n")
