@@ -259,6 +259,9 @@ def test_more_people_than_there_are_cannot_be_asked_to_say_yes(tmp_path: Path) -
         ),
         ({"CARINA_MODEL": "openai:x"}, "OPENAI_API_KEY: not set; expected a key (or OPENAI_BASE_URL"),
         ({"CARINA_MODEL": "anthropic:x"}, "ANTHROPIC_API_KEY: not set; expected a key, because CARINA_MODEL"),
+        ({"EMBEDDING_MODEL": "cohere:x"}, "EMBEDDING_MODEL (environment)"),
+        ({"EMBEDDING_MODEL": "openai:small"}, "EMBEDDING_API_KEY: not set; expected a key"),
+        ({"EMBEDDING_BASE_URL": "nowhere"}, "EMBEDDING_BASE_URL (environment)"),
         ({"CARINA_CONFIG": "gone.toml"}, "gone.toml (CARINA_CONFIG): cannot be read: No such file"),
         (
             {"DISCORD_OWNER_ID": "somebody"},

@@ -2,13 +2,12 @@
 
 import functools
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bot.agents.context.quotes import say
 from bot.agents.permissions.broker import MOST_WAITING
 from bot.agents.permissions.who_may import Approver, Caution, People, role_identity
 from bot.agents.tools.base import Arguments, Outcome, OutsideTool, ToolContext
@@ -24,13 +23,15 @@ from memory.store.database import Tx
 from memory.store.ids import PersonId, RequestId
 from memory.store.records import replace
 from memory.store.sqlite import driver
-from sources.base import ANSWERED, DeliveryFailed
+from sources.base import ANSWERED, DeliveryFailed, Place
 from tests.bot.parts import (
     ANN,
     BOB,
+    HALL,
     OLGA,
     MovableClock,
     Platform,
+    Post,
     ScriptedModel,
     call,
     deleted,
@@ -49,7 +50,7 @@ EVA = person("Eva")
 
 
 class Siren(OutsideTool[RingArguments]):
-    """Leaves the program: `waits` is called in the middle."""
+    """Leaves the program, and breaks in the middle."""
 
     name = "siren"
     description = "Sounds the siren."
@@ -59,12 +60,10 @@ class Siren(OutsideTool[RingArguments]):
 
     def __init__(self) -> None:
         self.sounded = 0
-        self.fails: Callable[[], None] = lambda: None
 
     async def run(self, _context: ToolContext, _arguments: RingArguments) -> Outcome:
         self.sounded += 1
-        self.fails()
-        return Outcome(say("it sounded"))
+        raise RuntimeError("the wire broke")
 
 
 def check_calls(request: Request) -> None:
@@ -75,6 +74,11 @@ def check_calls(request: Request) -> None:
             assert [each.call_id for each in following if isinstance(each, ToolMessage)] == [
                 c.id for c in message.calls
             ]
+
+
+def card_of(service: Service) -> Post:
+    """The first that the owner was shown."""
+    return next(post for post in service.platform.posts if post.place == OWNERS_PLACE.id)
 
 
 @pytest.fixture
@@ -94,8 +98,7 @@ async def test_a_call_waits_and_runs_after_the_yes(tmp_path: Path) -> None:
         assert not ok
         assert [event.ok for event in service.events if isinstance(event, ToolCallCompleted)] == [False]
         assert f"waits for approval {request}" in text
-        card = service.platform.posts[0] if service.platform.posts[0].buttons else service.platform.posts[1]
-        assert card.place == OWNERS_PLACE.id
+        card = card_of(service)
         assert card.buttons is not None
         assert card.buttons.offers == ("once", "hour", "always", "deny")
         assert "```\ntimes: 1\n```" in card.text
@@ -186,7 +189,7 @@ async def test_a_quorum_takes_as_many(tmp_path: Path) -> None:
         assert "more approvals are needed" in first.words
         assert not (await answer(service, request)).counted  # the same person twice is one person
         assert await strokes(service) == 0
-        card = next(post for post in service.platform.posts if post.place == OWNERS_PLACE.id)
+        card = card_of(service)
         assert card.buttons is not None
         service.clock.forward(1)
         last = await answer(service, request, Verdict.HOUR, Approver(EVA.id, "Eva"))
@@ -229,24 +232,22 @@ async def test_a_role_counts_in_its_own_guild_only(tmp_path: Path) -> None:
         assert await strokes(service) == 1
 
 
-async def test_a_grant_holds_for_what_it_is_bound_to_until_it_ends(tmp_path: Path) -> None:
-    async with running(tmp_path, ringing()) as service:
-        await answer(service, await rung(service), Verdict.HOUR)
-        calls = [ring("again", times=1, note="other words"), ring("more", times=2)]
-        service.model.replies.extend([says("", calls[0]), says("Again."), says("", calls[1]), says("Waits.")])
-        await service.heard(said("again", 2))
-        assert await strokes(service) == 2
-        await service.heard(said("twice now", 3))
-        assert await strokes(service) == 2  # other arguments
-        await answer(service, await waiting(service), Verdict.DENY)
-        service.model.replies.extend([says("", ring("elsewhere")), says("Waits.")])
-        await service.heard(said("ring", 4, private("den")))
-        assert await strokes(service) == 2  # words of other ears
-        await answer(service, await waiting(service), Verdict.DENY)
-        service.clock.forward(3_601)
-        service.model.replies.extend([says("", ring("late")), says("Waits.")])
-        await service.heard(said("again", 5))
-        assert await strokes(service) == 2  # the hour is over
+async def rung_again(service: Service, number: int, made: Any, place: Place = HALL) -> int:
+    """Somebody asks for the bell once more; gives how often it has rung by then."""
+    service.model.replies.extend([says("", made), says("Again, or it waits.")])
+    await service.heard(said("again", number, place))
+    return await strokes(service)
+
+
+async def test_a_grant_holds_for_what_it_is_bound_to_until_it_ends(service: Service) -> None:
+    await answer(service, await rung(service), Verdict.HOUR)
+    assert await rung_again(service, 2, ring("again", times=1, note="other words")) == 2
+    assert await rung_again(service, 3, ring("more", times=2)) == 2, "other arguments"
+    await answer(service, await waiting(service), Verdict.DENY)
+    assert await rung_again(service, 4, ring("elsewhere"), private("den")) == 2, "words of other ears"
+    await answer(service, await waiting(service), Verdict.DENY)
+    service.clock.forward(3_601)
+    assert await rung_again(service, 5, ring("late")) == 2, "the hour is over"
 
 
 @pytest.mark.parametrize("bound", [("times",), None])
@@ -259,26 +260,20 @@ async def test_a_grant_is_not_for_what_the_call_that_was_shown_left_out(
     setting.model = ScriptedModel(says("", call("bell")), says("It waits for Olga."), says("Rung."))
     async with running(tmp_path, setting) as service:
         await answer(service, await rung(service), Verdict.ALWAYS)
-        service.model.replies.extend([says("", call("bell", "again")), says("Again.")])
-        await service.heard(said("again", 2))
-        assert await strokes(service) == 2
-        service.model.replies.extend([says("", ring("more", times=9)), says("Waits.")])
-        await service.heard(said("nine times", 3))
-        assert await strokes(service) == 2
+        assert await rung_again(service, 2, call("bell", "again")) == 2
+        assert await rung_again(service, 3, ring("more", times=9)) == 2
 
 
 async def test_a_card_says_what_a_longer_yes_is_for(tmp_path: Path) -> None:
     async with talked(tmp_path, ringing(times=1, note="softly"), "ring the bell") as service:
-        card = next(post for post in service.platform.posts if post.place == OWNERS_PLACE.id)
+        card = card_of(service)
         assert "*Always* allow every call to `bell` with times `1`, and any note." in card.text
 
 
 async def test_always_holds_until_it_is_revoked(service: Service) -> None:
     await answer(service, await rung(service), Verdict.ALWAYS)
     service.clock.forward(400 * 86_400)
-    service.model.replies.extend([says("", ring("later")), says("Again.")])
-    await service.heard(said("again", 2))
-    assert await strokes(service) == 2
+    assert await rung_again(service, 2, ring("later")) == 2
     permits = registry(service.approvals, people=service.approvals.people)
     (grant,) = (await permits.call("permits.list", somebody(OLGA.id), {})).data()["grants"]
     theirs = await permits.call("permits.list", somebody(ANN.id), {})
@@ -286,9 +281,7 @@ async def test_always_holds_until_it_is_revoked(service: Service) -> None:
     with pytest.raises(UserError, match="Only an admin"):
         await permits.call("permits.revoke", somebody(ANN.id), {"permit": grant["id"]})
     await permits.call("permits.revoke", somebody(OLGA.id), {"permit": grant["id"]})
-    service.model.replies.extend([says("", ring("last")), says("Waits.")])
-    await service.heard(said("again", 3))
-    assert await strokes(service) == 2
+    assert await rung_again(service, 3, ring("last")) == 2
 
 
 async def test_expiry_is_a_denial(service: Service) -> None:
@@ -305,7 +298,7 @@ async def test_expiry_is_a_denial(service: Service) -> None:
 
 
 async def test_what_nobody_answers_expires_by_itself(service: Service) -> None:
-    await service.heard(said("ring the bell", 1))
+    await rung(service)
     service.clock.forward(25 * 3600)
     await service.approvals.expire()
     await service.settled()
@@ -331,15 +324,10 @@ async def test_a_yes_given_after_a_restart_counts(tmp_path: Path) -> None:
 
 async def test_a_call_that_leaves_the_program_runs_at_most_once(tmp_path: Path) -> None:
     siren = Siren()
-
-    def fail() -> None:
-        raise RuntimeError("the wire broke")
-
-    siren.fails = fail
     model = ScriptedModel(says("", call("siren")), says("It waits."), otherwise=says("I do not know whether it did."))
     async with talked(tmp_path, Setting(model=model, tools=[siren]), "sound the siren") as service:
         request = await waiting(service)
-        card = next(post for post in service.platform.posts if post.place == OWNERS_PLACE.id)
+        card = card_of(service)
         assert card.buttons is not None
         assert card.buttons.offers == ("once", "deny")  # what is dangerous is allowed one at a time
         assert not (await answer(service, request, Verdict.ALWAYS)).counted

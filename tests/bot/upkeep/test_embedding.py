@@ -12,7 +12,7 @@ import pytest
 from aiohttp import web
 
 from bot.config import load_config
-from bot.errors import ConfigError, UserError
+from bot.errors import UserError
 from bot.upkeep import embedding
 from bot.upkeep.embedding import Embedders, Embedding
 from memory import blocks, folders
@@ -254,20 +254,6 @@ def test_the_constellations_own_model_wins_and_keys_stay_where_they_belong(tmp_p
     assert elsewhere.embedder().key == ""
     assert "pass-word" in elsewhere.secrets()
     assert load_config({"EMBEDDING_API_KEY": KEY}, tmp_path).secrets() == (KEY,)
-
-
-@pytest.mark.parametrize(
-    ("environ", "told"),
-    [
-        ({"EMBEDDING_MODEL": "cohere:x"}, "EMBEDDING_MODEL (environment)"),
-        ({"EMBEDDING_MODEL": "openai:small"}, "EMBEDDING_API_KEY: not set; expected a key"),
-        ({"EMBEDDING_BASE_URL": "nowhere"}, "EMBEDDING_BASE_URL (environment)"),
-    ],
-)
-def test_a_wrong_setting_is_named(tmp_path: Path, environ: dict[str, str], told: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        load_config(environ, tmp_path)
-    assert told in str(caught.value)
 
 
 async def test_what_is_late_for_a_search_is_said_where_no_service_embeds_it(

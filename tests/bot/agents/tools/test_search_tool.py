@@ -39,6 +39,13 @@ def looking(tool: str, **arguments: Any) -> Answer:
     return says("", call(tool, **arguments))
 
 
+async def looked(service: Service, number: int, tool: str = "search", **arguments: Any) -> tuple[str, bool]:
+    """What comes of a look that the agent takes in a turn of its own."""
+    service.model.replies.extend([looking(tool, **arguments), says("Done.")])
+    await service.heard(said("look it up", number))
+    return results(service.model.requests[-1])[-1]
+
+
 def desk(service: Service) -> Search:
     """As the owner's command line has it, who hears what is said in guilds."""
     return search(service.database, People((PERSON,)), service.clock)
@@ -94,12 +101,8 @@ async def test_what_a_model_expects_in_the_answer_is_searched_for_with_the_quest
         await service.heard(said("I made a bowl in the pottery class.", 1))
         await service.write(lambda tx: embed(tx, {"pottery": (1.0, 0.0), "": (0.0, 1.0)}))
         for number, expected in enumerate(("", "hiking, pottery", "clay"), 2):
-            call = looking(tool, query="which hobbies?", expected=expected, **asking)
-            service.model.replies.extend([call, says("Done.")])
-            await service.heard(said("what do I like to do?", number))
-            ((told, ok),) = results(service.model.requests[-1])[-1:]
-            assert ok
-            assert ("pottery class" in told) is bool(expected)
+            told, ok = await looked(service, number, tool, query="which hobbies?", expected=expected, **asking)
+            assert (ok, "pottery class" in told) == (True, bool(expected))
     assert asked.count("which hobbies?") == 3
     assert asked.count("which hobbies? hiking, pottery") == 1
 
@@ -119,11 +122,8 @@ async def test_nothing_is_shown_beside_a_hit_that_those_who_hear_may_not_know(se
     for number, text, place in ((1, "the safe is open", secret), (2, "a red ferry", channel("hall"))):
         service.model.replies.append(says("Yes."))
         await service.heard(said(text, number, place))
-    service.model.replies.extend([looking("search", query="ferry"), says("Done.")])
-    await service.heard(said("where?", 3))
-    ((told, _ok),) = results(service.model.requests[-1])[-1:]
-    assert "a red ferry" in told
-    assert "safe" not in told
+    told, _ok = await looked(service, 3, query="ferry")
+    assert ("a red ferry" in told, "safe" in told) == (True, False)
     (hit, *_) = (await found(owner, "ferry")).data()["hits"]
     assert (hit["matched"], hit["why"], hit["distance"], hit["named"]) == (["ferry"], "contains ferry", None, False)
     assert hit["before"]["by"] == "Carina"
@@ -149,10 +149,8 @@ async def test_a_guess_is_told_as_one_wherever_it_is_shown_and_never_comes_to_mi
             ("search", {"query": "pets", "domain": "archival_memory"}),
             ("recall", {"operation": "query", "query": "pets", "category": "animals"}),
         ):
-            service.model.replies.extend([looking(tool, **arguments), says("No.")])
-            await service.heard(said("pets?", len(service.model.requests) + 10))
+            told, _ok = await looked(service, len(service.model.requests) + 10, tool, **arguments)
             assert "Minka" not in service.model.requests[-2].messages[-1].text, "it is not recalled"
-            ((told, _ok),) = results(service.model.requests[-1])[-1:]
             assert told.startswith(f"{GUESSES}\n- ent_")
             assert "Minka purrs" in told
         people = replace(desk(service), understood=understood)
@@ -178,9 +176,7 @@ async def test_agents_and_people_name_what_they_search_alike(
 ) -> None:
     named = {} if domain is None else {"domain": domain}
     assert set((await found(desk(service), "mango", **named)).searched) == searched
-    service.model.replies.extend([looking("search", query="mango", **named), says("No.")])
-    await service.heard(said("look", 1))
-    ((told, _ok),) = results(service.model.requests[-1])[-1:]
+    told, _ok = await looked(service, 1, query="mango", **named)
     where = told.removeprefix("Nothing was found. Searched: ").removesuffix(".").split(", ")
     assert {each.split()[1] for each in where} == searched - {"files"}, "the agent has no folder"
 
@@ -206,9 +202,7 @@ async def test_a_search_keeps_to_its_conditions(service: Service, conditions: di
     keep = call("recall", operation="insert", content="the ferry of the entry", tags=["sea"], category="places/north")
     service.model.replies.extend([says("", keep), says("I know the ferry of the answer.")])
     await service.heard(said("the ferry of the hall", 2))
-    service.model.replies.extend([looking("search", query="ferry", **conditions), says("Done.")])
-    await service.heard(said("look", 3))
-    ((told, ok),) = results(service.model.requests[-1])[-1:]
+    told, ok = await looked(service, 3, query="ferry", **conditions)
     assert ok
     hits = [line for line in told.splitlines() if line.startswith("- ")]
     assert {name for name in ("entry", "hall", "port", "answer") if any(f"the {name}" in hit for hit in hits)} == finds
@@ -226,9 +220,7 @@ async def test_a_place_that_may_not_be_known_and_conditions_that_nothing_has_are
         ({"domain": "files"}, "You have no folder of files."),
         ({"author": "me", "role": "assistant"}, "author 'me' is a person: leave role out"),
     ):
-        service.model.replies.extend([looking("search", query="ferry", **conditions), says("Done.")])
-        await service.heard(said("look", len(service.model.requests) + 5))
-        assert words in results(service.model.requests[-1])[-1][0]
+        assert words in (await looked(service, len(service.model.requests) + 5, query="ferry", **conditions))[0]
 
 
 @pytest.mark.parametrize(
