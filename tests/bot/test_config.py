@@ -96,17 +96,12 @@ def test_secrets_are_hidden_in_every_representation(tmp_path: Path) -> None:
 
 def test_a_whole_file_is_read(tmp_path: Path) -> None:
     toml = """
-    [constellation]
-    name = "garden"
     [[agents]]
     name = "Iris"
-    model = "offline"
     [[agents.blocks]]
     label = "rules"
     description = "What to keep to"
     type = "working"
-    content = "Be kind."
-    pinned = true
     [[agents.blocks]]
     label = "diary"
     description = "What happened"

@@ -22,82 +22,79 @@ def group(members: str, rest: str = "") -> str:
     return f'[[groups]]\nname = "G"\nmembers = [{members}]\n{rest}'
 
 
+def patterned(name: str, members: str, table: str = "") -> str:
+    return group(members, f'pattern = "{name}"\n{table}')
+
+
+def stage(agents: str) -> str:
+    return f'[[groups.pipeline.stages]]\nname = "s"\nagents = [{agents}]\n'
+
+
+def both(one: str, other: str) -> str:
+    """Two groups, each with a setting that the other has as well."""
+    return group('"Ant"', f"default = true\n{one}\n") + f'[[groups]]\nname = "H"\nmembers = ["Bee"]\n{other}\n'
+
+
+OBSERVED = '"Ant", { agent = "Bee", role = "observer" }'
+LEADERS = ", ".join(f'{{ agent = "{each}", role = "supervisor" }}' for each in ("Ant", "Bee"))
+TRIGGER = '[[groups.sleeptime.triggers]]\nname = "t"\non = "constellation_activity"\n'
+MEMBERS = 'carina.toml: groups["G"].members'
+
+
 @pytest.mark.parametrize(
     ("toml", "expected"),
     [
         (group(""), 'groups["G"].members: found none; expected at least one agent'),
         (group('{ agent = "Ant", role = "observer" }'), "found only observers, who never speak"),
-        (
-            group('{ agent = "Ant", role = "specialist" }'),
-            'expected role = "specialist" together with a domain, or neither',
-        ),
+        (group('{ agent = "Ant", role = "specialist" }'), 'role = "specialist" together with a domain, or neither'),
         (group('{ agent = "Ant", model = "nowhere:x" }'), 'expected "offline" or "provider:model"'),
-        (group('{ agent = "Ant", model = "openai:x" }'), 'OPENAI_API_KEY: not set; expected a key (or OPENAI_BASE_URL'),
+        (group('{ agent = "Ant", model = "openai:x" }'), "OPENAI_API_KEY: not set; expected a key (or OPENAI_BASE_URL"),
         (
-            group('"Ant", "Bee"', 'pattern = "voting"\n[groups.voting]\nquorum = 3\n'),
-            'groups["G"].voting: found quorum = 3 and 2 voters in carina.toml: groups["G"].members',
+            patterned("voting", '"Ant", "Bee"', "[groups.voting]\nquorum = 3\n"),
+            f'groups["G"].voting: found quorum = 3 and 2 voters in {MEMBERS}',
+        ),
+        (patterned("voting", OBSERVED, "[groups.voting]\nquorum = 2\n"), "found quorum = 2 and 1 voters"),
+        (patterned("supervisor", '"Ant"'), 'found only "Ant" to lead and to be given tasks'),
+        (
+            patterned("supervisor", '"Ant", "Bee"', '[groups.supervisor]\nleader = "Cat"\n'),
+            f'groups["G"].supervisor.leader: found "Cat", who is not in {MEMBERS}',
         ),
         (
-            group('"Ant", { agent = "Bee", role = "observer" }', 'pattern = "voting"\n[groups.voting]\nquorum = 2\n'),
-            "found quorum = 2 and 1 voters",
-        ),
-        (group('"Ant"', 'pattern = "supervisor"\n'), 'found only "Ant" to lead and to be given tasks'),
-        (
-            group('"Ant", "Bee"', 'pattern = "supervisor"\n[groups.supervisor]\nleader = "Cat"\n'),
-            'groups["G"].supervisor.leader: found "Cat", who is not in carina.toml: groups["G"].members',
-        ),
-        (
-            group(
-                ", ".join(f'{{ agent = "{each}", role = "supervisor" }}' for each in ("Ant", "Bee")),
-                'pattern = "supervisor"',
-            ),
+            patterned("supervisor", LEADERS),
             'several members with the role supervisor: "Ant", "Bee"; expected the name of one',
         ),
         (
-            group('"Ant"', 'pattern = "pipeline"\n[[groups.pipeline.stages]]\nname = "s"\nagents = ["Ant", "Eel"]\n'),
-            "groups[\"G\"].pipeline.stages['s'].agents: found \"Eel\", who is not in",
+            patterned("pipeline", '"Ant"', stage('"Ant", "Eel"')),
+            """groups["G"].pipeline.stages['s'].agents: found "Eel", who is not in""",
         ),
         (
-            group(
-                '"Ant", { agent = "Bee", role = "observer" }',
-                'pattern = "pipeline"\n[[groups.pipeline.stages]]\nname = "s"\nagents = ["Bee"]\n',
-            ),
+            patterned("pipeline", OBSERVED, stage('"Bee"')),
             'found "Bee", whose role in members is "observer"; expected one who speaks',
         ),
+        (patterned("pipeline", '"Ant"'), 'expected a table pipeline with stages, because pattern = "pipeline"'),
         (
-            group('"Ant"', 'pattern = "pipeline"\n'),
-            'expected a table pipeline with stages, because pattern = "pipeline"',
-        ),
-        (
-            group('"Ant"', 'pattern = "dynamic"\n[groups.voting]\nquorum = 1\n'),
+            patterned("dynamic", '"Ant"', "[groups.voting]\nquorum = 1\n"),
             'expected pattern = "voting" with a table voting; the pattern is "dynamic"',
         ),
         (
-            group(
-                '"Ant"',
-                'pattern = "sleeptime"\n[[groups.sleeptime.triggers]]\nname = "t"\non = "constellation_activity"\n',
-            ),
+            patterned("sleeptime", '"Ant"', TRIGGER),
             'expected messages above 0 with on = "constellation_activity"',
         ),
-        (group('"Ant"', 'pattern = "sleeptime"\n[groups.sleeptime]\nplace = "discrod:7"\n'), 'found "discrod:7"'),
-        (group('"Ant"', 'pattern = "sleeptime"\n[groups.sleeptime]\nalso = ["bluesky:me"]\n'), 'found "bluesky:me"'),
-        (
-            group('"Ant"', 'default = true\nplaces = ["discord:7"]\n')
-            + '[[groups]]\nname = "H"\nmembers = ["Bee"]\nplaces = ["discord:7"]\n',
-            'found "discord:7" in both "G" and "H"; expected one group for each place',
-        ),
-        (
-            group('"Ant"', 'default = true\nkeywords = ["Plan"]\n')
-            + '[[groups]]\nname = "H"\nmembers = ["Bee"]\nkeywords = ["plan"]\n',
-            'found "plan" in both "G" and "H"; expected one group for each keyword',
-        ),
-        (
-            group('"Ant"', 'default = true\nstates = ["Sad"]\n')
-            + '[[groups]]\nname = "H"\nmembers = ["Bee"]\nstates = ["sad"]\n',
-            'found "sad" in both "G" and "H"; expected one group for each state',
+        (patterned("sleeptime", '"Ant"', '[groups.sleeptime]\nplace = "discrod:7"\n'), 'found "discrod:7"'),
+        (patterned("sleeptime", '"Ant"', '[groups.sleeptime]\nalso = ["bluesky:me"]\n'), 'found "bluesky:me"'),
+        *(
+            (
+                both(f'{key}s = ["{one}"]', f'{key}s = ["{other}"]'),
+                f"""found "{other}" in both "G" and "H"; expected one group for each {key}""",
+            )
+            for key, one, other in (
+                ("place", "discord:7", "discord:7"),
+                ("keyword", "Plan", "plan"),
+                ("state", "Sad", "sad"),
+            )
         ),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_work_is_refused_with_both_that_contradict_each_other(
     tmp_path: Path, toml: str, expected: str
 ) -> None:
