@@ -35,9 +35,6 @@ def logged(*, as_json: bool = False, secrets: tuple[str, ...] = (SECRET,)) -> io
     return stream
 
 
-# ------------------------------------------------------------------------------------------------------- secrets
-
-
 class Pair(NamedTuple):
     name: str
     value: str
@@ -70,9 +67,6 @@ def test_base64_of_a_longer_text_does_not_hide_a_secret(before: bytes, after: by
 
 def test_the_longest_of_two_overlapping_secrets_is_replaced_whole() -> None:
     assert Redactor(["12345678", "12345678-longer"]).text("x 12345678-longer y") == "x [secret] y"
-
-
-# ---------------------------------------------------------------------------------------------------------- logs
 
 
 def test_a_line_for_people_has_time_level_event_and_fields() -> None:

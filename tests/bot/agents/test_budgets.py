@@ -35,9 +35,6 @@ async def reserved(service: Service) -> int:
     return int((await service.column("SELECT count(*) FROM budget_reservations"))[0])
 
 
-# -------------------------------------------------------------------------------------------------------------- steps
-
-
 async def test_less_is_done_in_steps_and_each_is_said_once(tmp_path: Path) -> None:
     kept = limited(Limit("constellation", DAY, tokens=100_000), ladder=BudgetThresholds("openai:gpt-5-nano"))
     async with running(tmp_path, Setting(budgets=kept)) as service:
@@ -91,9 +88,6 @@ async def test_a_guild_has_its_own(tmp_path: Path) -> None:
         assert guild.startswith("guild:")
         await service.heard(said("hello", 2, speaker=BOB))
         assert asked_of(service) == ["", "offline"]
-
-
-# ------------------------------------------------------------------------------------------------------- reservations
 
 
 async def test_a_call_that_fails_reserves_nothing_for_longer(tmp_path: Path) -> None:

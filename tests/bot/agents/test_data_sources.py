@@ -46,9 +46,6 @@ def item(number: int, title: str = "Title", date: str = "Mon, 23 Nov 2026 10:00:
     )
 
 
-# ---------------------------------------------------------------------------------- reading
-
-
 def test_a_feed_is_read_oldest_first_without_markup() -> None:
     found = read_feed(rss(item(2), item(1)))
     assert [each.key for each in found] == ["id-1", "id-2"]
@@ -145,9 +142,6 @@ def test_a_folder_is_read_without_following_links(tmp_path: Path) -> None:
         read_folder(tmp_path / "nothing")
 
 
-# ---------------------------------------------------------------------------------- news
-
-
 def source(kind: SourceType = "feed", address: str = "") -> DataSource:
     return data_sources.new("news", kind, address, 30, OWNER)
 
@@ -170,9 +164,6 @@ def test_a_notification_is_quoted_and_in_the_agents_own_words() -> None:
     assert "- and 40 more" in items(source(), many)
     gone = news([], {"a.txt": "1"}, source("folder"))
     assert items(source("folder"), gone) == "- removed: a.txt"
-
-
-# ---------------------------------------------------------------------------------- looking
 
 
 @dataclass

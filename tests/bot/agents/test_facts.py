@@ -105,9 +105,6 @@ async def test_edits_and_deletions_follow_through(service: Service) -> None:
     assert await learned(service) == []
 
 
-# ------------------------------------------------------------------------------------------------- as a model sees it
-
-
 def fact(number: int, text: str, **change: Any) -> Fact:
     values: dict[str, Any] = {
         "id": FactId(number),
@@ -140,9 +137,6 @@ def test_facts_and_roster_stay_within_their_tokens(text: str, roster: str) -> No
     assert estimate_tokens(whole) <= TOKENS
     for _, lines in parts:
         assert lines.startswith("- Note: 0 ")  # the weightiest comes first, and what does not fit is cut behind
-
-
-# ------------------------------------------------------------------------------------------------------------ the tool
 
 
 async def test_an_agent_adds_lists_and_confirms(tmp_path: Path) -> None:

@@ -98,9 +98,6 @@ async def watch(folder: Path, toml: str = TOML, **more: Any) -> AsyncIterator[Wa
         yield Watch(service, runner, schedule)
 
 
-# ----------------------------------------------------------------------------------------------- when it is due
-
-
 async def test_it_runs_at_its_times_and_what_it_says_reaches_the_owner(tmp_path: Path) -> None:
     async with watch(tmp_path) as it:
         it.model.replies.append(says("The kitchen is on fire."))
@@ -149,9 +146,6 @@ async def test_one_that_is_not_over_is_not_begun_again(tmp_path: Path) -> None:
         assert len(it.model.requests) == 1
 
 
-# --------------------------------------------------------------------------------------------------- quiet hours
-
-
 async def quiet(it: Watch, begin: str, until: str) -> None:
     times = hours.Times("UTC", begin, until)
     await it.service.write(lambda tx: hours.put(tx, (OLGA.id,), times, NOON))
@@ -184,9 +178,6 @@ async def test_one_that_was_queued_before_does_not_speak_in_quiet_hours(tmp_path
     async with watch(tmp_path, clock=clock) as it:
         await it.service.settled()
         assert len(it.model.requests) == 1
-
-
-# ------------------------------------------------------------------------------------------------ what it is shown
 
 
 async def test_it_is_shown_its_checklist_and_what_it_kept_and_nothing_of_talk(tmp_path: Path) -> None:
@@ -250,9 +241,6 @@ async def test_a_checklist_can_be_a_file_that_is_read_at_every_patrol(tmp_path: 
         (tmp_path / "patrols" / "fire.md").write_text("Look. " * 2_000)
         await it.queued()
         assert (await it.job())[1] == "started with the first 8,000 of 11,999 characters of its file"
-
-
-# ---------------------------------------------------------------------------------------------- who may not, and why
 
 
 async def test_an_archived_agent_has_no_patrol_and_none_that_waits_is_done_by_another(tmp_path: Path) -> None:
@@ -328,9 +316,6 @@ async def test_of_news_that_a_spent_budget_leaves_unread_the_owner_is_told(
         assert any(told in text for text in it.told())
 
 
-# ------------------------------------------------------------------------------------------------- without a model
-
-
 async def test_without_a_language_model_nothing_is_said_and_the_job_says_why(tmp_path: Path) -> None:
     clock = MovableClock()
     offline = OfflineModel(clock)
@@ -344,9 +329,6 @@ async def test_without_a_language_model_nothing_is_said_and_the_job_says_why(tmp
         await it.after(30)
         assert it.told() == []
         assert await it.job() == ("active", "nothing to say; no language model answered, so nothing was checked")
-
-
-# ------------------------------------------------------------------------------------------------------- crashes
 
 
 async def test_how_it_looked_around_is_not_told_to_others_as_what_happened(tmp_path: Path) -> None:

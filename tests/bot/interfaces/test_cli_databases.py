@@ -62,9 +62,6 @@ def content(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
-# ----------------------------------------------------------------------------------------------- old, new, damaged
-
-
 def test_an_older_database_is_said_by_every_command_until_it_is_migrated(
     tmp_path: Path, here: Here, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -176,8 +173,6 @@ def test_a_migration_that_fails_says_where_the_file_stands(tmp_path: Path, here:
     assert len(list(path.parent.glob("carina.db.before-*"))) == 1
 
 
-# ----------------------------------------------------------------------------------------------------- not there
-
 LOOKING = ("status", "db status", "db migrate", "db vacuum", "inbox list", "permits list", "halt", "privacy see a:1")
 
 
@@ -201,9 +196,6 @@ def test_a_folder_of_somebody_else_is_recognised_and_left_alone(tmp_path: Path, 
         assert f"{tmp_path / 'data'} is not a Carina data folder: it contains other files" in done.stderr
         assert done.stdout == ""
     assert [path.name for path in (tmp_path / "data").iterdir()] == ["letter.txt"]
-
-
-# ---------------------------------------------------------------------------------------------- used by a process
 
 
 @pytest.fixture

@@ -102,8 +102,6 @@ async def test_one_call_tries_it_out_while_the_others_wait() -> None:
     assert TextDelta("hello") in await events(model)
 
 
-# ------------------------------------------------------------------------------------------------------ its health
-
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 KEY = ModelRefused("openai:x refused access (HTTP 401 invalid_api_key)", trouble=Trouble.KEY)
 AWAY = ModelBusy(gettext_lazy("{model}: no connection to its server", model="openai:x"), trouble=Trouble.UNREACHABLE)

@@ -83,9 +83,6 @@ async def test_all_tries_share_one_time_limit() -> None:
         await events(retrying(Silent(), Waits(), seconds=0.05))
 
 
-# ------------------------------------------------------------------------------------------------------- with less
-
-
 def said(text: str) -> UserMessage:
     return UserMessage(f"[Ada] {text}", said=text)
 

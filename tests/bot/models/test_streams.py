@@ -234,9 +234,6 @@ async def test_a_proxy_of_the_environment_is_used_and_passwords_of_other_program
             assert (await last(far, HELLO)).text == "Hi"
 
 
-# ------------------------------------------------------- JSON of another shape: an error of ours or an answer
-
-
 def shape(delta: object, finish: object = "stop") -> dict[str, object]:
     return {"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
 

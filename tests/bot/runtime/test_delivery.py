@@ -123,9 +123,6 @@ async def post(tmp_path: Path) -> AsyncIterator[Post]:
             yield Post(database)
 
 
-# ------------------------------------------------------------------------------------------------------- the usual way
-
-
 async def test_a_row_that_is_erased_while_it_is_sent_holds_up_none_behind_it(post: Post) -> None:
     first, second = await post.put("a"), await post.put("b")
 
@@ -246,9 +243,6 @@ async def test_what_cannot_be_told_the_owner_is_not_told_the_owner(post: Post) -
     assert await post.database.read(outbox.count_open) == 0
 
 
-# ------------------------------------------------------------------------------------------------------- several pieces
-
-
 async def test_a_first_piece_that_fails_takes_the_rest_with_it_and_nothing_else(post: Post) -> None:
     turn = await post.turn()
     pieces = [await post.put(f"turn/{turn.id}/{n}", f"piece {n}", turn=turn.id) for n in range(3)]
@@ -268,9 +262,6 @@ async def test_a_failed_answer_is_marked_in_the_transcript_for_the_agent(post: P
     await post.run()
     (stored,) = await post.database.read(lambda rows: messages.by_ids(rows, [message], Scope(GUILD)))
     assert stored.delivery == "failed: forbidden"
-
-
-# ----------------------------------------------------------------------------------- after a death: the whole table
 
 
 async def test_where_the_history_cannot_be_read_nobody_can_tell_and_nothing_is_sent_again(post: Post) -> None:
@@ -384,9 +375,6 @@ async def test_a_row_that_cannot_be_read_is_given_up_and_the_next_one_is_said(po
     assert post.platform.texts(HALL.id) == ["hello"]
     assert (await post.row(damaged)).status is Status.FAILED
     assert "A stored row cannot be read" in (await post.notices())[0]
-
-
-# ---------------------------------------------------------------------------------------------------------- previews
 
 
 async def previewed(post: Post) -> Turn:

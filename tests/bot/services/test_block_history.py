@@ -68,9 +68,6 @@ async def test_who_is_asked_to_lose_nothing_is_named_as_people_name_them(memory:
         await memory("revert", "notes", writer="Ada")
 
 
-# ------------------------------------------------------------------------------------- back, and taking a change back
-
-
 STATE = MapSchema(fields=(Field(name="mood"), Field(name="talks", type=FieldType.COUNTER)))
 
 

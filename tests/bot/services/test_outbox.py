@@ -160,9 +160,6 @@ async def test_only_the_owner_may(post: Counter) -> None:
             await post.registry.call(f"outbox.{name}", somebody(ANN.id), given)
 
 
-# ------------------------------------------------------------------------------------------------- in the service
-
-
 def door(service: Service) -> Registry:
     deliver = service.resume
     return registry(Outbox(service.database, deliver), people=People((OLGA.id, PersonId(PERSON))))

@@ -120,9 +120,6 @@ async def ground(
         yield Harness(service, Scene(service), model, runner)
 
 
-# ----------------------------------------------------------------------------------------------------- as it should be
-
-
 async def test_what_is_saved_stands_at_once_and_is_written_out_later(tmp_path: Path) -> None:
     async with ground(tmp_path) as g:
         await g.save("Ann lives in Ghent", "archival_insert", category="people/home")
@@ -160,9 +157,6 @@ async def test_without_a_model_it_is_stored_and_that_is_all_that_is_said(tmp_pat
         assert await g.service.column("SELECT count(*) FROM jobs") == [0]
 
 
-# ---------------------------------------------------------------------------------------------------- what is not kept
-
-
 async def test_what_the_note_does_not_say_is_left_and_so_is_what_it_says_already(tmp_path: Path) -> None:
     answer = written(
         entry("Ann works at Red Bakery"),
@@ -181,9 +175,6 @@ async def test_what_the_note_does_not_say_is_left_and_so_is_what_it_says_already
         assert made[0].tags == ("pet",)
         assert [(each.category, each.importance) for each in made] == [("people", 0.7), ("people", 0.5)]
         assert "2 entries created; 3 dropped" in (await g.job()).last_detail
-
-
-# ---------------------------------------------------------------------------------------------------- follows its note
 
 
 async def test_it_goes_with_the_message_that_it_was_learned_from(tmp_path: Path) -> None:
@@ -240,9 +231,6 @@ async def test_it_is_kept_to_fewer_people_with_the_note(tmp_path: Path) -> None:
         note, *_ = await g.entries()
         await g.service.write(lambda tx: edits_and_deletions.narrow_entry(tx, note, person_audience(ANN.id)))
         assert {each.audience for each in await g.entries()} == {person_audience(ANN.id)}
-
-
-# ---------------------------------------------------------------------------------------------------------- not at once
 
 
 async def test_what_fails_is_tried_again_ever_later_and_given_up_after_two_days(tmp_path: Path) -> None:

@@ -55,9 +55,6 @@ async def of_days(live: ScheduledService, span: str = "day") -> list[Constellati
     return (await live.service.read(read))[::-1]
 
 
-# --------------------------------------------------------------------------------------------------------- agents
-
-
 async def test_an_agent_is_told_of_when_it_is_not_active_any_more_and_not_again_until_something_new_happens(
     tmp_path: Path,
 ) -> None:
@@ -193,9 +190,6 @@ async def test_without_a_language_model_there_is_an_extract_that_says_so(tmp_pat
         assert model.told == [], "no model is asked to pretend"
 
 
-# ------------------------------------------------------------------------------------------------- days and weeks
-
-
 async def test_a_day_is_told_at_four_and_one_in_which_nothing_happened_is_not(tmp_path: Path) -> None:
     model = SummaryModel()
     async with scheduled_service(tmp_path, setting(model, NOON.replace(day=16))) as live:  # a Monday
@@ -255,8 +249,6 @@ async def test_people_are_answered_before_anything_is_told(tmp_path: Path) -> No
         switched_off = SummaryJob(Background.of(turn_deps), "UTC", enabled=False)
         assert "turned off" in await switched_off.days(live.service.database, live.service.clock())
 
-
-# -------------------------------------------------------------------------------------------------------- nights
 
 BERLIN = "Europe/Berlin"
 

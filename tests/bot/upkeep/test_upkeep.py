@@ -114,9 +114,6 @@ async def ground(
 DENTIST = ("Ann's dentist is on Elm Street 9", "the dentist of Ann is in Elm Street 9, Ann's dentist")
 
 
-# ----------------------------------------------------------------------------------------------------- without a model
-
-
 async def test_without_a_model_the_same_words_become_one_and_the_rest_is_left_and_said(tmp_path: Path) -> None:
     async with ground(tmp_path) as g:
         await g.keep("Ann's cat, Tom, sleeps", "ann’s cat Tom sleeps", *DENTIST)
@@ -128,9 +125,6 @@ async def test_without_a_model_the_same_words_become_one_and_the_rest_is_left_an
         assert "merged into" in report
         assert (await g.run()).words == "there is nothing new"
         assert await g.service.column("SELECT count(*) FROM dream_runs") == [1], "a quiet run leaves nothing"
-
-
-# -------------------------------------------------------------------------------------------------------- with a model
 
 
 async def test_a_model_merges_refines_and_retires_and_it_is_told_and_paid_for(tmp_path: Path) -> None:
@@ -203,9 +197,6 @@ async def test_a_report_shows_what_the_asker_may_know_and_counts_the_rest(tmp_pa
     assert "3 more changes that you cannot see" in ours
     assert "tea" in hers
     assert his == "Memory has not been cleaned up yet.", "not even that anything was done"
-
-
-# ------------------------------------------------------------------------------------------------------- hostile models
 
 
 UNFIT = "a merge that would have joined different things, or lost or invented something"
@@ -303,9 +294,6 @@ async def test_what_changes_while_a_model_thinks_is_left(tmp_path: Path) -> None
         assert "had changed since" in await g.report()
 
 
-# -------------------------------------------------------------------------------------------------------------- budgets
-
-
 def budget_of(tokens: int = 0, **ladder: Any) -> Budgets:
     limit = Limit("constellation", "day", tokens=tokens)
     return Budgets({("constellation", "day"): limit}, BudgetThresholds(**ladder), MODEL)
@@ -330,9 +318,6 @@ async def test_a_run_uses_no_more_than_it_may(tmp_path: Path) -> None:
         await g.run()
         assert g.model.requests == []
         assert "dreams.tokens_per_run" in await g.report()
-
-
-# -------------------------------------------------------------------------------------------------------------- the job
 
 
 async def fired(g: Harness, *, asked: bool = False) -> str:

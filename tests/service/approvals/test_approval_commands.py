@@ -23,9 +23,6 @@ from tests.wire.model import Answer, Calls
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-# ------------------------------------------------------------------------------------------------------- commands
-
-
 async def test_approve_suggests_what_waits_and_allows_it(asking: Live) -> None:
     t, content = asking, "The plover has eggs."
     channel = t.guild.text_channel("approve")
@@ -88,9 +85,6 @@ async def test_a_grant_is_listed_holds_and_is_revoked(asking: Live) -> None:
     await t.finished(card, channel, "No.")
 
 
-# -------------------------------------------------------------------------------------------------------- details
-
-
 async def test_details_show_everything_to_who_is_asked(asking: Live) -> None:
     t, content = asking, "The egret is\u202e ``` @everyone\u200b there."
     channel = t.guild.text_channel("details")
@@ -131,9 +125,6 @@ async def test_long_arguments_come_as_a_file_on_the_card_and_in_the_details(aski
     assert len(card.attachments) == 1
     assert t.times_kept(content) == 1
     assert t.leaked("bittern") == []
-
-
-# ------------------------------------------------------------------------------------------------ direct messages
 
 
 async def test_what_was_said_in_a_dm_is_withheld_from_the_owner_everywhere(asking: Live) -> None:

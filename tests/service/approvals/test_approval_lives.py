@@ -32,9 +32,6 @@ async def test_a_decision_is_carried_out_after_a_kill_that_came_right_behind_it(
         assert said_in(t.general) == [WAITS, DONE]
 
 
-# --------------------------------------------------------------------------------------------------------- expiry
-
-
 async def test_what_ends_while_nobody_runs_is_told_at_the_next_start(tmp_path: Path) -> None:
     async with asking_service(tmp_path, toml=SOON_OVER) as t:
         content = "The gull is late."

@@ -128,9 +128,6 @@ async def test_a_role_counts_in_its_own_guild_and_nowhere_else(home: Administere
     await t.finished(card, channel)
 
 
-# ------------------------------------------------------------------------------------- places that take no message
-
-
 async def test_when_the_owner_takes_no_dms_either_the_terminal_asks(home: Administered) -> None:
     t, content = home.live, "The crake is quiet."
     home.office.deny(t.server.bot, "send_messages")
@@ -164,9 +161,6 @@ async def test_a_person_who_takes_no_dms_is_no_way_around(home: Administered) ->
     assert t.status_of(t.request_of(words)) == "expired"
     assert "nobody could be asked" in t.model.requests[-1].last_user
     assert t.leaked("wombat") == []
-
-
-# -------------------------------------------------------------------------------- more than one yes, and no channel
 
 
 async def test_without_a_channel_each_named_admin_is_asked_directly(tmp_path: Path) -> None:

@@ -54,9 +54,6 @@ async def test_a_channel_closed_before_the_answer_is_told_to_the_owner_once_and_
     assert len([m for m in scripted.olga.direct.from_bot if "#closing in Home" in m.text]) == 1
 
 
-# ---------------------------------------------------------------------- outages
-
-
 @pytest.mark.slow
 async def test_answers_wait_in_the_outbox_while_discord_is_down_however_often_they_are_tried(t: Live) -> None:
     cut = asyncio.Event()

@@ -40,9 +40,6 @@ async def test_the_owner_does_not_hear_what_another_person_said_in_a_dm(offline_
     assert "buried" not in found.shown.text
 
 
-# ---------------------------------------------------------------------- commands
-
-
 def shows(message: Message, words: str) -> bool:
     return words in message.text
 

@@ -128,9 +128,6 @@ async def test_what_a_person_asks_to_forget_is_not_kept_for_a_while_either(servi
     assert await service.column("SELECT key FROM items WHERE kind = 'working'") == []
 
 
-# ------------------------------------------------------------------------------------------------ what is shown
-
-
 def tail(service: Service, request: int = -1) -> str:
     """What the newest message of people in a request came with."""
     return next(m.text for m in reversed(service.model.requests[request].messages) if isinstance(m, UserMessage))
@@ -188,9 +185,6 @@ async def test_a_member_at_its_task_keeps_things_apart_and_its_index_is_listed_t
         shown = told(model.of("Ant")[-1])
         assert f"- subagent/{part}/newts-index: expires in 60 min" in shown
         assert f"subagent/{part}/newts:" not in shown
-
-
-# ------------------------------------------------------------------------------------------------------- sweeping
 
 
 async def test_what_expired_is_deleted_hourly_in_slices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -75,9 +75,6 @@ async def test_a_member_asks_first_before_it_forgets_what_another_keeps(offline:
     assert await offline.column(ENTRIES) == ["my husband is Kim"]
 
 
-# ------------------------------------------------------------------------------------------------------- with a model
-
-
 async def test_any_model_finds_reads_and_deletes_it_by_its_id_for_that_person_alone(tmp_path: Path) -> None:
     kept = ("Ann's wife is Ava", "Bob's husband is Kim")
     marks = {"operation": "insert", "category": "people", "tags": ["family"]}

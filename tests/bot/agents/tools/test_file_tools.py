@@ -99,9 +99,6 @@ async def test_a_file_of_the_owner_s_takes_trust_from_the_turn_that_reads_it_and
     assert len(await service.column(reasons)) == 1
 
 
-# ----------------------------------------------------------------------------------------------------- having them
-
-
 async def test_the_tools_come_and_go_with_the_folders_and_stay_the_same_between(scene: Scene, papers: Path) -> None:
     service = scene.service
     before = await scene.request()
@@ -123,9 +120,6 @@ async def test_the_tools_come_and_go_with_the_folders_and_stay_the_same_between(
     assert again.tools == reading.tools  # the same bytes, in whatever place: what may not be known is not in them
     assert offered(writing) == sorted([*OFFERED, "file", "file_write"])
     assert all("papers" not in str(request.tools) + request.system for request in (reading, again, writing))
-
-
-# --------------------------------------------------------------------------------------------------------- reading
 
 
 async def test_files_are_listed_opened_and_read_by_windows(scene: Scene, papers: Path) -> None:
@@ -203,9 +197,6 @@ async def test_what_a_file_says_is_quoted_and_cannot_end_its_quotation(scene: Sc
         assert "<block:" not in text.replace("\\<block:", "")
 
 
-# ------------------------------------------------------------------------------------------------------- confining
-
-
 @pytest.mark.parametrize(
     ("path", "words"),
     [
@@ -269,9 +260,6 @@ async def test_a_folder_that_holds_the_data_by_now_is_not_opened(tmp_path: Path,
         assert (ok, "contains Carina's own data" in text) == (False, True)
 
 
-# -------------------------------------------------------------------------------------------------------- audience
-
-
 async def test_a_folder_is_not_even_named_where_it_may_not_be_known(scene: Scene, papers: Path) -> None:
     service = scene.service
     folder = await scene.folder()
@@ -294,9 +282,6 @@ async def test_a_folder_is_not_even_named_where_it_may_not_be_known(scene: Scene
     text, ok = await scene.use(file("search", query="ferry"), place=HALL, speaker=ANN)
     assert ok
     assert "The ferry leaves at nine." in text
-
-
-# --------------------------------------------------------------------------------------------------------- writing
 
 
 async def test_the_owner_has_files_written_in_folders_that_may_be_written_in(scene: Scene, papers: Path) -> None:

@@ -205,9 +205,6 @@ async def test_parts_and_result_are_stored_together_or_not_at_all(
         assert len(await kept(service)) == 5
 
 
-# ------------------------------------------------------------------------------------------------------- cutting
-
-
 @given(st.text("ab \n", max_size=200), st.integers(4, 40))
 def test_parts_are_together_the_text_and_none_is_too_long(text: str, most: int) -> None:
     parts = list(cut(text, most))

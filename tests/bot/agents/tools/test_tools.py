@@ -74,9 +74,6 @@ def only(found: Sequence[tuple[str, bool]]) -> tuple[str, bool]:
     return one
 
 
-# ------------------------------------------------------------------------------------------------------ context
-
-
 async def test_a_public_block_takes_nothing_that_was_said_in_a_guild(service: Service) -> None:
     text, ok = only(await Scene(service).do(append("persona", "I know Ann.")))
     assert not ok
@@ -102,18 +99,12 @@ async def test_notes_about_a_person_are_shown_with_their_messages_and_not_after(
     assert "Plays the tuba.\n</block:discord_user:ann>" in service.model.requests[-1].messages[-1].text
 
 
-# ------------------------------------------------------------------------------------------------ recall and search
-
-
 async def test_what_is_forgotten_on_request_is_gone_from_the_conversation_too(service: Service) -> None:
     scene = Scene(service)
     await scene.do(insert("the dentist is on Elm Street", label="dentist"), text="my dentist is on Elm Street")
     await scene.do(call("recall", operation="delete", label="dentist", forget_words=True), text="forget it")
     stored = await service.column("SELECT content || coalesce(tool_args, '') || search_text FROM messages")
     assert [text for text in stored if "elm" in text.casefold()] == []
-
-
-# ------------------------------------------------------------------------------------------------- send_message
 
 
 def tell(target: str, content: str = "hello there") -> Call:
@@ -140,9 +131,6 @@ async def test_nothing_is_carried_to_people_who_did_not_hear_it(
     assert told in text
     assert not ok
     assert "hello there" not in [post.text for post in service.platform.posts]
-
-
-# ------------------------------------------------------------------------------------------------------- schemas
 
 
 def toolset(*enabled: str) -> Toolset:
