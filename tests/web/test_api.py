@@ -255,6 +255,15 @@ async def test_each_scope_opens_its_part(s: Site) -> None:
     assert (await admin.get("/api/v1/status")).status_code == 401
 
 
+async def test_asking_for_the_head_of_an_answer_changes_nothing(s: Site) -> None:
+    read = await s.program("read")
+    asked = await read.request("HEAD", "/api/v1/facts.add", json={"fact": "I like tea"})
+    assert (asked.status_code, await s.call("facts.list")) == (405, [])
+    s.browser.headers["Sec-Fetch-Site"] = "same-site"
+    assert (await s.browser.head("/api/v1/halt.now", headers={"X-Confirm": "yes"})).status_code == 405
+    assert (await read.head("/api/v1/facts.list")).status_code == 200
+
+
 async def test_what_others_said_in_private_is_exported_for_the_scope_admin_alone(s: Site) -> None:
     read, admin = await s.program("read"), await s.program("admin")
     assert (await read.get("/api/v1/privacy.export?person=discord:5")).status_code == 405
