@@ -142,12 +142,13 @@ def excluded_word(post: Post, filters: Filters) -> bool:
 
 
 _WANTS_OUT = (
-    "stop|stop it|stop this|opt out|optout|opt me out|unsubscribe|leave me alone|go away|"
-    "stop replying|stop replying to me|stop talking to me|stop answering me|do not reply to me|"
+    "stop|stop it|stop this|opt out|optout|opt me out|privacy optout|privacy opt out|privacy pause|unsubscribe|"
+    "leave me alone|go away|stop replying|stop replying to me|stop talking to me|stop answering|stop answering me|"
+    "do not reply to me|don t reply to me|dont reply to me|stop tagging me|stop mentioning me|"
     "stopp|hör auf|aufhören|abmelden|lass mich in ruhe|やめて|やめてください|停止"
 )
 _OUT = frozenset(_WANTS_OUT.split("|"))
-_IN = frozenset({"opt in", "optin", "opt me in"})
+_IN = frozenset({"opt in", "optin", "opt me in", "privacy resume"})
 _POLITE = frozenset({"please", "pls", "bitte", "now", "thanks"})
 
 

@@ -38,7 +38,7 @@ class _Watch(Struct, frozen=True):
     due: float
     """When it is checked: not at once, since it was read a moment ago and its answer may come first."""
     until: float
-    """Until when its answer is waited for; 0 if it was answered."""
+    """Until when its answer is waited for; 0 if it was answered, or gets no answer."""
 
 
 class AnsweredPosts:
@@ -48,9 +48,13 @@ class AnsweredPosts:
         self._gone: list[RememberedPost] = []
         self._loaded = False
 
-    def add(self, found: Post, place: Place) -> None:
+    def add(self, found: Post, place: Place, *, answer: bool) -> None:
+        """Watch a post that was heard; `answer`: whether it is answered."""
         now = time.monotonic()
-        self._posts[found.id] = _Watch(RememberedPost(found.id, place.id, found.at), now + EVERY, now + AT_MOST)
+        held = RememberedPost(found.id, place.id, found.at)
+        self._posts[found.id] = _Watch(held, now + EVERY, now + AT_MOST if answer else 0.0)
+        if len(self._posts) > _MOST:
+            del self._posts[min(self._posts, key=lambda message: self._posts[message].held.at)]
 
     def answered(self, message: str) -> None:
         """Check it soon: it may have been deleted just before the answer."""

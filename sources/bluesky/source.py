@@ -350,8 +350,8 @@ class BlueskySource:
         made = notifications([each.post for each in heard], seen, us, self._settings, standing)
         posts = {each.id: each.post for each in heard}
         for notification in made:
-            if notification.answer:
-                self._watched.add(posts[notification.external_id], notification.place)
+            post = posts[notification.external_id]
+            self._watched.add(post, notification.place, answer=notification.answer)
             deliver(notification)
         return heard
 

@@ -335,6 +335,24 @@ async def test_of_many_that_wait_each_is_looked_for(here: Harness, monkeypatch: 
     assert (here.heard[4].kind, here.heard[4].subject) == (Kind.DELETE, here.heard[3].external_id)
 
 
+async def test_a_deletion_of_a_post_is_heard_even_if_its_answer_is_to_a_later_one(
+    here: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sources.bluesky.deleted_posts.EVERY", 0.0)
+    monkeypatch.setattr("sources.bluesky.deleted_posts._MOST", 2)
+    source = await here.begun()
+    await source._watched.poll(here.deliver)
+    began = here.mention("began")
+    earlier = here.mention("QUINCE", reply_to=began)
+    here.mention("and?", reply_to=earlier)
+    await here.poll(source)
+    assert [each.answer for each in here.heard] == [False, False, True]
+    began.delete()  # of more than two posts, the newest two are watched
+    earlier.delete()
+    await source._watched.poll(here.deliver)
+    assert [each.subject for each in here.heard if each.kind is Kind.DELETE] == [here.heard[1].external_id]
+
+
 # -------------------------------------------------------------------------------------------- likes and follows
 
 
