@@ -62,10 +62,12 @@ def _shut_out(who: Account, us: OwnAccount) -> bool:
 
 
 def as_shown(us: OwnAccount) -> Callable[[Post], Post]:
-    """Returns a post without quotes of people whose own posts are not shown."""
+    """Returns a post without quotes of people whose own posts are not shown, and with quotes of us marked."""
 
     def shown(post: Post) -> Post:
         who = post.quoted_by
+        if who is not None and who.did == us.did:
+            return post.quoting_you()
         return post.unquoted() if who is not None and _shut_out(who, us) else post
 
     return shown

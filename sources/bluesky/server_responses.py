@@ -98,6 +98,11 @@ class Post(Struct, frozen=True):
         extras = tuple(line for line in self.extras if not line.startswith(_QUOTES))
         return replace(self, extras=extras, quoted_by=None)
 
+    def quoting_you(self) -> "Post":
+        """The post with its quote marked as the reader's own."""
+        name = f"{_QUOTES}{self.quoted_by.shown if self.quoted_by is not None else ''}"
+        return replace(self, extras=tuple(line.replace(name, f"{_QUOTES}you", 1) for line in self.extras))
+
 
 class BlueskyNotification(Struct, frozen=True):
     """One notification: the reason, and the post, if it is about one."""

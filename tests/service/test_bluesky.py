@@ -280,16 +280,21 @@ async def test_a_post_that_is_only_hidden_is_not_taken_for_a_deleted_one(sky: Sk
 
 
 async def test_a_public_thread_is_told_nothing_of_approvals(sky: Skies) -> None:
-    sky.model.script(Calls(Call("bluesky", {"operation": "follow"})), Answer("Nice to meet you."))
+    post = {"operation": "post", "text": "QUINCE\nis ripe"}
+    calls = Calls(Call("bluesky", {"operation": "follow"}), Call("bluesky", post))
+    sky.model.script(calls, Answer("Nice to meet you."))
     await sky.service.start()
     sky.mention("follow me")
     await sky.server.wait_for_post(sky.bot)
-    (request,) = (await sky.service.data("permits", "list"))["requests"]
+    requests = (await sky.service.data("permits", "list"))["requests"]
+    reasons = {each["reason"].partition(": ")[2] for each in requests}
+    assert reasons == {f"follow {sky.ana.did}", "post: QUINCE is ripe"}  # the owner can tell them apart
     asked = len(sky.model.requests)
     result = str(sky.model.requests[-1].messages)
-    assert str(request["id"]) not in result
     assert "tell the person" not in result.casefold()
-    await sky.service.run("deny", str(request["id"]))
+    for request in requests:
+        assert str(request["id"]) not in result
+        await sky.service.run("deny", str(request["id"]))
     await sky.looked(10)
     assert len(sky.model.requests) == asked  # nothing to go on with
     await sky.service.stop()

@@ -315,10 +315,12 @@ async def test_what_pictures_show_is_heard_in_words_also_where_they_are_quoted(h
     here.mention("mine", alts=("a cat", ""))
     theirs = here.bob.post("theirs", alts=("a dog",))
     here.mention("look", quotes=theirs)
+    here.ana.post("see this", quotes=here.bot.post("mine"))
     await here.poll(source)
-    first, second = here.texts
+    first, second, third = here.texts
     assert first.splitlines() == ["mine", "(image: a cat)", "(image without a description)"]
     assert second.splitlines() == ["look", "(quotes bob.test: theirs (image: a dog))"]
+    assert third.splitlines() == ["see this", "(quotes you: mine)"]
 
 
 async def test_of_many_that_wait_each_is_looked_for(here: Harness, monkeypatch: pytest.MonkeyPatch) -> None:

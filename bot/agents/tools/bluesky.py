@@ -30,6 +30,7 @@ from memory.store.ids import PlaceId, snowflakes
 from memory.store.records import replace
 from sources.base import Endpoint
 from sources.bluesky import failures
+from sources.text import one_line
 from texts import gettext_lazy, gettext_noop, many
 
 MOST_BYTES = 1_000_000
@@ -177,7 +178,9 @@ class BlueskyTool(StoreTool[BlueskyArguments]):
         earlier = [each.id for each in done if each.status in (outbox.Status.SENT, outbox.Status.UNKNOWN)]
         if turn.trust < Trust.OWNER and not (act == "like" and target == asked):
             wanted = f"{act} {target}".rstrip()
-            reason = gettext_lazy("somebody who is not the owner wants this on Bluesky: {wanted}", wanted=wanted)
+            public = says and turn.scope.audience == PUBLIC
+            told = f"{wanted}: {one_line(arguments.text)}" if public else wanted  # in a list, it tells posts apart
+            reason = gettext_lazy("somebody who is not the owner wants this on Bluesky: {wanted}", wanted=told)
             require(Need(Kind.TOOL, f"bluesky {wanted}", reason), context.permit)
         images = tuple(self._image(tx, context, each) for each in arguments.images)
         row = outbox.NewRow.of_turn(turn, key, PLACE, arguments.text if says else act)
