@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Protocol, TypeVar
 
@@ -20,6 +20,8 @@ from memory.people.identities import audience_called, label_called
 from memory.store.database import Rows
 from memory.store.ids import BlockId
 from scheduler.zones import instant
+from sources.base import Directory, Endpoint, PlatformError
+from sources.bluesky.keys import NAME as BLUESKY
 from sources.text import place_title
 from texts import _, error_sentence, gettext_noop, source
 
@@ -29,6 +31,7 @@ NO_FEED = gettext_noop("There is no feed, calendar, folder or webhook “{name}�
 NO_TEMPLATE = gettext_noop("There is no task template “{name}”.")
 NO_CONSTELLATION = gettext_noop("There is no constellation “{name}”.")
 _SHOWN = 80  # characters of an unknown name that are shown
+_HANDLE = re.compile(r"(?:bluesky:)?@?((?:[a-z0-9-]{1,63}\.)+[a-z][a-z0-9-]{0,62})", re.IGNORECASE)
 _NAME = re.compile(r"(?!(?i:con_))[^\W_][\w .'-]*")  # con_: the ids of constellations
 LARGEST = 2**63 - 1  # SQLite's largest integer
 
@@ -52,6 +55,22 @@ def find(every: Iterable[N], name: str, missing: str) -> N:
         if each.name.casefold() == wanted:
             return each
     raise UserError(_(missing, name=name[:_SHOWN]) + _(list_known([each.name for each in known])))
+
+
+async def looked_up(said: str, endpoints: Mapping[str, Endpoint]) -> str:
+    """What somebody said; instead of a handle on Bluesky its DID, which nobody can take over. Raises UserError."""
+    if (handle := _HANDLE.fullmatch(said.strip())) is None:
+        return said
+    endpoint = endpoints.get(BLUESKY)
+    if not isinstance(endpoint, Directory):
+        raise UserError("Handles are looked up on Bluesky, which is not connected. Start Carina, or give the DID.")
+    try:
+        found = await endpoint.person(handle[1])
+    except PlatformError as why:
+        raise UserError(why.reason) from why
+    if found is None:
+        raise UserError("Nobody on Bluesky has the handle {handle}.", handle=handle[1])
+    return found
 
 
 def find_agent(rows: Rows, name: str) -> Agent:

@@ -411,6 +411,10 @@ async def test_people_are_named_by_their_handles_and_ruled_by_their_dids(sky: Sk
     assert [each["subject"] for each in await sky.service.data("people", "list")] == [f"bluesky:{sky.ana.did}"]
     await sky.service.said("people", "forget", "ana.test")
     assert await sky.service.data("people", "list") == []
+    await sky.service.said("privacy", "optout", f"bluesky:{sky.ana.handle}")
+    sky.mention("am I heard?")
+    await sky.service.logged("bluesky_posts_skipped", reasons=["opted_out"])
+    assert "is not a person" in (await sky.service.run("privacy", "optout", "bluesky:ana"))[2]
     assert "has the handle nobody.test" in (await sky.service.run("people", "allow", "@nobody.test"))[2]
     await sky.service.stop()
     assert "not connected" in (await sky.service.run("people", "deny", "@ana.test"))[2]

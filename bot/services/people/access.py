@@ -23,7 +23,7 @@ from bot.agents.permissions.who_may import Action, Approver
 from bot.config import Config
 from bot.errors import UserError
 from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller
-from bot.services.names import unnamed
+from bot.services.names import looked_up, unnamed
 from bot.services.registry import CHANGES, Arguments, Options, Param, Role, Suggestions, operation, suggestions
 from bot.services.results import ActionReport, Listing, Markdown, Markup, Row, report
 from bot.services.transactions import commit
@@ -39,8 +39,7 @@ from memory.store.faults import commit_point
 from memory.store.ids import PersonId, PlaceId, place_source
 from memory.store.logs import Log
 from memory.store.recent import RecentValues
-from sources.base import Directory, Endpoint, PlatformError, UnknownPerson
-from sources.bluesky.keys import NAME as BLUESKY
+from sources.base import Endpoint, UnknownPerson
 from texts import _, gettext_noop, language
 
 _PAIRING = commit_point("admission.pairing")
@@ -54,7 +53,6 @@ _SERVERS = 5  # on a card
 PAIRING = "pairing"
 _OFFERS = ("let", "block", "ignore")
 _SUBJECT = re.compile(r"discord:(?:(?:role|guild):)?[0-9]{1,20}|bluesky:did:[a-z]+:[A-Za-z0-9._:%-]{1,200}")
-_HANDLE = re.compile(r"(?:bluesky:)?@?((?:[a-z0-9-]{1,63}\.)+[a-z][a-z0-9-]{0,62})", re.IGNORECASE)
 
 _LET_IN = gettext_noop("You can talk to me now. Write whenever you like.")
 _NOT_LET_IN = gettext_noop("The person who runs me does not want me to talk to you, so I will not answer here.")
@@ -301,7 +299,7 @@ class Access:
 
     @operation("people.allow", "Allow a person, role or server", Action.PEOPLE, CHANGES)
     async def allow(self, caller: Caller, arguments: SubjectArguments) -> ActionReport:
-        subject = _required(await self._looked_up(arguments.named))
+        subject = _required(await looked_up(arguments.named, self.endpoints))
         if self.configured.get(subject) is Rule.DENY:
             raise UserError(
                 "{subject} is blocked in [discord.deny] of the configuration, which takes precedence. Remove it there.",
@@ -311,7 +309,7 @@ class Access:
 
     @operation("people.deny", "Block a person, role or server", Action.PEOPLE, CHANGES)
     async def deny(self, caller: Caller, arguments: SubjectArguments) -> ActionReport:
-        subject = _required(await self._looked_up(arguments.named))
+        subject = _required(await looked_up(arguments.named, self.endpoints))
         if subject in self.terms.people.owner:
             raise UserError("That is the owner, who cannot be blocked.")
         done = _("{who} is blocked: I neither read nor answer what they say")
@@ -324,7 +322,7 @@ class Access:
         _FORGETS,
     )
     async def forget(self, caller: Caller, who: _Who) -> ActionReport:
-        now, who = self.clock(), await self._looked_up(who)
+        now, who = self.clock(), await looked_up(who, self.endpoints)
 
         def work(tx: Tx) -> tuple[bool, bool]:
             ruled, waited = access.drop_rule(tx, who), access.withdraw(tx, PersonId(who), now)
@@ -351,21 +349,6 @@ class Access:
         ruled = {each: f"{_called(rows, each)} ({states[rule]})" for each, rule in self.rules.items()}
         waiting = access.waiting(rows, self.clock())
         return (ruled | {str(each.person): _("{name} (waiting)", name=each.name) for each in waiting}).items()
-
-    async def _looked_up(self, said: str) -> str:
-        """What somebody said; instead of a handle on Bluesky its DID, which nobody can take over. Raises UserError."""
-        if (handle := _HANDLE.fullmatch(said.strip())) is None:
-            return said
-        endpoint = self.endpoints.get(BLUESKY)
-        if not isinstance(endpoint, Directory):
-            raise UserError("Handles are looked up on Bluesky, which is not connected. Start Carina, or give the DID.")
-        try:
-            found = await endpoint.person(handle[1])
-        except PlatformError as why:
-            raise UserError(why.reason) from why
-        if found is None:
-            raise UserError("Nobody on Bluesky has the handle {handle}.", handle=handle[1])
-        return found
 
     async def _rule(self, caller: Caller, subject: str, rule: Rule, done: str) -> ActionReport:
         shown = _("✅ {person} may talk to me.") if rule is Rule.ALLOW else _("⛔ {person} is blocked.")

@@ -4,6 +4,7 @@ Everybody for themselves; the owner for anybody. `ignored_people` knows whose me
 """
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
@@ -14,6 +15,7 @@ from pydantic import Field
 from bot.agents.permissions.who_may import Action, People
 from bot.errors import UserError
 from bot.services.caller import IGNORED, TERMINAL_ONLY, Caller
+from bot.services.names import looked_up
 from bot.services.people.erasure_job import Eraser
 from bot.services.people.ignored_people import Choices
 from bot.services.registry import CHANGES, Options, Output, Param, operation
@@ -28,6 +30,7 @@ from memory.store.erasure_records import Erasure
 from memory.store.folder import BACKUPS, DELETED
 from memory.store.ids import PersonId
 from memory.store.logs import Log
+from sources.base import Endpoint
 from texts import _, gettext_noop, ngettext, source
 
 _SURE = gettext_noop(
@@ -42,14 +45,14 @@ _log = Log("bot.services.people.privacy")
 _Person = Annotated[
     str,
     Param(
-        "Person, such as discord:1234 (default: you)",
+        "Person, such as discord:1234 or @ana.bsky.social (default: you)",
         metavar="PERSON",
         positional=True,
         via=TERMINAL_ONLY,
         needs=Action.PRIVACY_OF_OTHERS,
     ),
 ]
-_SOURCES = ("discord", "bluesky", "terminal", "api")
+_PERSON = re.compile(r"bluesky:did:[a-z]+:[A-Za-z0-9._:%-]{1,200}|(?:discord|terminal|api):\S+")
 
 WORDS = {
     "messages": (gettext_noop("messages"), gettext_noop("including direct messages and private answers")),
@@ -354,18 +357,19 @@ class Privacy(Struct, frozen=True):
     choices: Choices
     eraser: Eraser
     clock: Clock
+    endpoints: Mapping[str, Endpoint]
 
     @operation("privacy.see", "Show what is kept about you", Action.PRIVACY, _SEES)
     async def see(self, caller: Caller, person: _Person = "") -> PersonCounts:
         """Raises UserError where nothing is known of somebody who was named, so that a slip of the pen is seen."""
-        seen = await self._seen(_meant(caller, person), yours=not person)
+        seen = await self._seen(await self._meant(caller, person), yours=not person)
         if person and not seen.known:
             raise UserError("Nothing has ever been kept about {person}. Is the ID correct?", person=person)
         return seen
 
     @operation("privacy.export", "Export everything kept about you", Action.PRIVACY, _EXPORTS)
     async def export(self, caller: Caller, person: _Person = "", output: Output = None) -> Export:
-        whose = _meant(caller, person)
+        whose = await self._meant(caller, person)
 
         def read(rows: Rows) -> dict[str, Any]:
             selves = self.people.selves(whose)
@@ -396,7 +400,7 @@ class Privacy(Struct, frozen=True):
 
     @operation("privacy.resume", "Resume keeping and answering what you say", Action.PRIVACY, CHANGES)
     async def resume(self, caller: Caller, person: _Person = "") -> str:
-        held = self.choices.of(_meant(caller, person)) is not None
+        held = self.choices.of(await self._meant(caller, person)) is not None
         text = (
             _("Resumed: what {who} is kept and answered again.")
             if held
@@ -406,7 +410,7 @@ class Privacy(Struct, frozen=True):
 
     @operation("privacy.erase", "Erase everything kept about you", Action.PRIVACY, _ERASES)
     async def erase(self, caller: Caller, person: _Person = "") -> Receipt:
-        whose = _meant(caller, person)
+        whose = await self._meant(caller, person)
         if not caller.sure:
             seen = await self._seen(whose, yours=not person)
             caller.confirm("\n".join([*seen.held(Plain("UTC", self.clock())), _(_SURE)]))
@@ -420,8 +424,11 @@ class Privacy(Struct, frozen=True):
             return ""
         return _(IGNORED)
 
+    async def _meant(self, caller: Caller, person: str) -> PersonId:
+        return named(await looked_up(person, self.endpoints)) if person else caller.person
+
     async def _choose(self, caller: Caller, person: str, choice: PrivacyChoice | None, text: str) -> str:
-        whose = _meant(caller, person)
+        whose = await self._meant(caller, person)
         await self.choices.choose(whose, choice)
         by = caller.approver
         _log.info("privacy_chosen", person=whose, choice=choice or "resumed", by=by.person, door=by.door)
@@ -464,11 +471,9 @@ class Privacy(Struct, frozen=True):
 
 def named(person: str) -> PersonId:
     """Parse a person's id on the command line. Raises UserError."""
-    source, _colon, identifier = person.partition(":")
-    if source not in _SOURCES or not identifier or person.split() != [person]:
-        raise UserError("“{person}” is not a person. Name one like discord:1234 or terminal:owner.", person=person)
+    if not _PERSON.fullmatch(person):
+        raise UserError(
+            "“{person}” is not a person. Examples: discord:1234, @ana.bsky.social, bluesky:did:plc:… or terminal:owner",
+            person=person,
+        )
     return PersonId(person)
-
-
-def _meant(caller: Caller, person: str) -> PersonId:
-    return named(person) if person else caller.person

@@ -175,7 +175,9 @@ async def test_nothing_is_erased_before_it_is_confirmed(service: Service) -> Non
     assert f"my llama is called {WORD}" in await messages_of(service)
 
 
-@pytest.mark.parametrize("name", ["", "ann", "discord:", ":7", "discord:1 2", "dis cord:1", "Discord:1", "nobody:1"])
+@pytest.mark.parametrize(
+    "name", ["", "ann", "discord:", ":7", "discord:1 2", "dis cord:1", "Discord:1", "nobody:1", "bluesky:ann.test"]
+)
 def test_a_name_that_names_nobody_is_refused(name: str) -> None:
     with pytest.raises(UserError, match="is not a person"):
         named(name)
