@@ -1,4 +1,4 @@
-"""The process itself: its configuration, data folder, signals, the exit code of each end, and work after a kill."""
+"""The process itself: its configuration, data folder, signals, and the exit code of each end."""
 
 import asyncio
 import sqlite3
@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from bot.agents.context.interrupted_work import HEAD, TOKENS
-from bot.agents.context.quotes import estimate_tokens
 from tests.processes import START_SECONDS
 from tests.service.live_service import Live, answered_within, live_service, started, until
 from tests.service.program import STOP_SECONDS
@@ -199,40 +197,5 @@ async def test_sigterm_while_it_still_connects_ends_it(tmp_path: Path) -> None:
         await t.service.stop(within=15)
 
 
-async def test_many_messages_in_many_channels_are_all_answered_in_order(tmp_path: Path) -> None:
-    async with live_service(tmp_path, scripted=True) as t:
-        t.model.default = lambda request: Answer(request.last_user.rsplit("number ", 1)[1])
-        channels = [t.guild.text_channel(f"busy-{n}") for n in range(8)]
-        people = [t.member(f"Person{n}") for n in range(5)]
-        await t.service.start()
-        for person in people:
-            for channel in channels:
-                await person.say(channel, f"<@bot> number {person.username}")
-        expected = [person.username for person in people]
-        for channel in channels:
-            await channel.wait_for_bot(lambda m: m.text == expected[-1], timeout=90)
-        assert [[message.text for message in channel.from_bot] for channel in channels] == [expected] * 8
-
-
 def databases(t: Live) -> list[Path]:
     return [t.service.home / "global.db", *t.service.home.glob("constellations/*/carina.db")]
-
-
-async def test_a_process_killed_in_its_very_first_task_recovers_it_in_few_words(tmp_path: Path) -> None:
-    async with started(tmp_path) as t:
-        t.model.script(Hang(), Answer("The fence is drawn."))
-        said = await t.ana.say(t.general, "<@bot> Draw the garden fence anew.")
-        await t.model.wait_for(1)
-        await t.service.restart(kill=True)
-        answer = await t.general.wait_for_bot(after=said)
-        await t.service.stop()
-        assert answer.text == "The fence is drawn."
-        first, again = (request.last_user for request in t.model.requests)
-    assert HEAD not in first
-    _, _, rest = again.partition(f'<quoted from="{HEAD}">\n')
-    text = rest.partition("\n</quoted>")[0]
-    assert "Your work here was interrupted" in text
-    assert "- Task:" in text
-    assert "Draw the garden fence anew." in text
-    assert text.endswith("ask when you are unsure of a detail.")
-    assert estimate_tokens(text) <= TOKENS

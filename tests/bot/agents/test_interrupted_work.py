@@ -73,6 +73,15 @@ def test_the_text_stays_within_its_tokens_and_keeps_task_and_work(words: str) ->
     assert text.endswith("ask when you are unsure of a detail.")
 
 
+async def test_a_death_in_the_very_first_task_is_told_with_it(tmp_path: Path) -> None:
+    held = HeldReply(says("lost"))
+    platform = await crashed(tmp_path, Setting(ScriptedModel(held)), held.begun, "draw the fence")
+    async with running(tmp_path, Setting(platform=platform)) as service:
+        await service.settled()
+        assert told(service).startswith("Your work here was interrupted")
+        assert "- Task: draw the fence" in told(service)
+
+
 async def test_what_was_taken_back_is_not_repeated(tmp_path: Path) -> None:
     held, bell = HeldReply(says("lost")), Bell()
     model = ScriptedModel(says("The diamond.", call("bell", word="diamond")), held, says("hm"))

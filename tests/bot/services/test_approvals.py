@@ -267,7 +267,7 @@ async def test_a_grant_is_not_for_what_the_call_that_was_shown_left_out(
 async def test_a_card_says_what_a_longer_yes_is_for(tmp_path: Path) -> None:
     async with talked(tmp_path, ringing(times=1, note="softly"), "ring the bell") as service:
         card = card_of(service)
-        assert "*Always* allow every call to `bell` with times `1`, and any note." in card.text
+        assert "*Always* allow every call to `bell` with times `1` and any note." in card.text
 
 
 async def test_always_holds_until_it_is_revoked(service: Service) -> None:
