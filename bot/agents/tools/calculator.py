@@ -20,7 +20,7 @@ Number: TypeAlias = int | float
 
 MOST_CHARACTERS = 500
 _MOST_BITS = 4_096  # about 1,200 digits: no chain of operations takes long, and Python writes it out (4,300 digits)
-_MOST_FACTORIAL = 300
+_MOST_FACTORIAL, _MOST_DIGITS = 300, 1_200
 _NODES = (ast.Expr, ast.Constant, ast.Name, ast.UnaryOp, ast.BinOp, ast.Compare, ast.IfExp, ast.Call)
 _NAMES = {"pi": math.pi, "e": math.e, "tau": math.tau}
 
@@ -55,6 +55,13 @@ def _factorial(number: Number) -> Number:
     return math.factorial(number)
 
 
+def _round(number: Number, digits: int | None = None) -> Number:
+    """Python rounds to a number of digits that is below zero by a power of ten, which can be as huge."""
+    if abs(digits or 0) > _MOST_DIGITS:
+        raise ToolError(f"round takes from -{_MOST_DIGITS} to {_MOST_DIGITS} digits.")
+    return round(number, digits)
+
+
 _OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -78,7 +85,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "ln": math.log,
     "max": max,
     "min": min,
-    "round": round,
+    "round": _round,
     **{each.__name__: each for each in (math.ceil, math.floor, math.gcd, math.hypot, math.sqrt, math.exp)},
     **{each.__name__: each for each in (math.log, math.log2, math.log10, math.sin, math.cos, math.tan)},
     **{each.__name__: each for each in (math.degrees, math.radians)},

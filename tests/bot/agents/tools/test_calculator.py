@@ -40,6 +40,7 @@ def test_it_counts(expression: str, value: str) -> None:
         ("9 ** 9 ** 9", "too large"),
         ("10.0 ** 400", "too large"),
         ("factorial(100000)", "from 0 to 300"),
+        ("round(5, -10 ** 10)", "from -1200 to 1200"),
         ("(-8) ** 0.5", "complex"),
         ("'a' * 100000", "Only numbers"),
         ("'a'", "Only numbers"),
