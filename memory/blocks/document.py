@@ -377,6 +377,7 @@ else:
     from backports import zstd
 
 _FROM_BYTES = 10_000  # below that, a snapshot shrinks little, and is read more often than written
+_MOST_UNPACKED = 256 << 20  # bytes; a file that is imported can claim any number of them
 _MAGIC = b"\x28\xb5\x2f\xfd"
 
 
@@ -389,7 +390,11 @@ def unpack(data: bytes) -> bytes:
     """The bytes before `pack`. Raises ValueError for bytes that look compressed but are not."""
     if not data.startswith(_MAGIC):
         return data
+    reader = zstd.ZstdDecompressor()
     try:
-        return zstd.decompress(data)
+        found = reader.decompress(data, _MOST_UNPACKED)
     except zstd.ZstdError as error:
         raise ValueError(f"it cannot be decompressed: {error}") from error
+    if not reader.eof:
+        raise ValueError("it cannot be decompressed: it is cut off, or becomes too large")
+    return found

@@ -15,6 +15,7 @@ from memory.blocks import (
     containers,
     create_block,
     delete_block,
+    document,
     replace_in_block,
     visible_blocks,
     write_block,
@@ -319,3 +320,15 @@ def test_checkpoints_come_by_count_and_only_what_the_oldest_covers_is_dropped(tx
         append_block(tx, author(), "notes", "b")
     assert counts(tx) == ([6, 9], [7, 8, 9, 10, 11])
     assert verify_block(tx, block.id) == []
+
+
+def test_what_was_packed_comes_out_again_and_nothing_becomes_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    packed = document.pack(bytes(20_000))
+    assert len(packed) < 100
+    assert document.unpack(packed) == bytes(20_000)
+    for damaged in (packed[:-4], packed[:-1] + b"x"):
+        with pytest.raises(ValueError, match="cannot be decompressed"):
+            document.unpack(damaged)
+    monkeypatch.setattr(document, "_MOST_UNPACKED", 19_999)
+    with pytest.raises(ValueError, match="too large"):
+        document.unpack(packed)
