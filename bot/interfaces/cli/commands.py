@@ -194,8 +194,10 @@ class _Command(click.Command):
             raise click.UsageError(f"{flag}{error.message}", ctx) from None
         if ctx.args and not ctx.resilient_parsing:
             more = " ".join(ctx.args)
-            if any(each.flags[-1:] == ("--output",) for each in self._entry.parameters):
-                ctx.fail(_("This command does not take “{words}”. To name a file, use --output FILE.", words=more))
+            named = (each for each in self._entry.parameters if each.flags[-1:] in (("--output",), ("--text",)))
+            if option := next(named, None):
+                option_words = f"{option.flags[-1]} {option.metavar}"
+                ctx.fail(_("This command does not take “{words}” here. Use {option}.", words=more, option=option_words))
             ctx.fail(_("This command does not take “{words}”. Put several words in quotes.", words=more))
         return ctx.args
 

@@ -55,8 +55,7 @@ class BackupRow(Row):
             return markup.text(f"{self.name}: {self.reason}")
         size = f"{ngettext('{count} file', '{count} files', self.files)}, {size_text(self.bytes)}"
         copied = _("; copied to {copied_to}", copied_to=markup.text(self.copied_to)) if self.copied_to else ""
-        name = f"{markup.text(self.name)}, " if markup.number(self.name) else ""  # typed at a terminal alone
-        return f"{name}{markup.time(self.made)} ({size}){copied}"
+        return f"{markup.text(self.name)}, {markup.time(self.made)} ({size}){copied}"
 
 
 @dataclass(frozen=True)

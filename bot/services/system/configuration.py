@@ -17,7 +17,7 @@ from bot.errors import UserError
 from bot.services.agents.agent_tables import Changes, Difference, Tables
 from bot.services.caller import Caller
 from bot.services.registry import AT_TERMINAL, CHANGES_AT_TERMINAL, operation
-from bot.services.results import Lines, Listing, Row
+from bot.services.results import Lines, Listing, Markup, Row
 from memory import agents
 from memory.store.database import Rows
 from texts import _, gettext_noop
@@ -33,7 +33,9 @@ class SettingRow(Row):
     origin: str
     """"environment", "file" or "default"."""
     secret: bool = False
-    phrase = "{name} = {value} ({origin})"
+
+    def line(self, markup: Markup) -> str:
+        return self.told(markup, "{name} = {value} ({origin})", origin=_(self.origin))
 
 
 class ConfigurationFile(Struct, frozen=True):

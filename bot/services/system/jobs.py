@@ -20,11 +20,11 @@ from bot.upkeep.housekeeping import OPTIMIZE, SLEEPTIME, SWEEP, TIDY
 from bot.upkeep.summaries import DAY_BEGINS, OF_AGENTS, OF_DAYS
 from bot.upkeep.upkeep_run import DREAM
 from memory import jobs
-from memory.agenda import reminders
+from memory.agenda import calendar, reminders
 from memory.jobs import Job, NewJob, Status
 from memory.store.database import Rows, Tx
 from memory.store.faults import commit_point
-from memory.store.ids import ReminderId, code
+from memory.store.ids import EventId, ReminderId, code
 from memory.store.logs import Log
 from scheduler import triggers
 from scheduler.job_kinds import JobKinds
@@ -35,7 +35,7 @@ from texts import _, gettext_noop, moment_text, ngettext, ngettext_noop
 _BUILT_IN = commit_point("job.built_in")
 
 _LISTED = 200
-_REMINDER = 80  # characters of a reminder that are shown
+_OWN = 80  # characters of a reminder or event that are shown
 _OUTCOMES = {
     "run": gettext_noop("done"),
     "late": gettext_noop("done late"),
@@ -101,22 +101,25 @@ class JobRow(Row):
     last: datetime | None = Field(validation_alias="last_run_at")
     outcome: str = Field(validation_alias="last_outcome")
     text: str
-    reminder: str = Field(exclude=True)
-    """The words of the reader's own reminder."""
+    own: str = Field(exclude=True)
+    """The words of the reader's own reminder or event."""
     overdue: bool = Field(exclude=True)
 
     @classmethod
-    def of(cls, job: Job, reminder: str = "", now: datetime | None = None) -> "JobRow":
+    def of(cls, job: Job, own: str = "", now: datetime | None = None) -> "JobRow":
         """With `now`, a job that should have run a minute before and is not running is overdue."""
         trigger = triggers.load(job.trigger)
         following, state = _next(job), _state(job)
         overdue = bool(now and following and state == "active" and now - following > _LATE)
         plan = {"when": triggers.rule_text(trigger), "plan": triggers.words(trigger), "next": following}
-        return cls.from_record(job, **plan, state=state, text=_(job.last_detail), reminder=reminder, overdue=overdue)
+        return cls.from_record(job, **plan, state=state, text=_(job.last_detail), own=own, overdue=overdue)
 
     @property
     def title(self) -> str:
-        return _("Reminder “{text}”", text=self.reminder) if self.reminder else _title(self.id)
+        if not self.own:
+            return _title(self.id)
+        event = self.id.startswith("event:")
+        return _("Event “{text}”", text=self.own) if event else _("Reminder “{text}”", text=self.own)
 
     def line(self, markup: Markup) -> str:
         outcome = _(_OUTCOMES.get(self.outcome, self.outcome))
@@ -188,7 +191,7 @@ class Schedule(Service, frozen=True):
         if not job:
             return self._resume_all(tx, caller)
         found = self._change(tx, job, caller, "resume", lambda found: self._resumed(tx, found))
-        return Entry(done=_("Resumed"), row=JobRow.of(found, _own_reminder(tx, caller, found)))
+        return Entry(done=_("Resumed"), row=JobRow.of(found, _own_words(tx, caller, found)))
 
     def _resumed(self, tx: Tx, found: Job) -> bool:
         """What is planned ahead stays: of a reminder that was moved once, the time that it left is skipped."""
@@ -227,7 +230,7 @@ class Schedule(Service, frozen=True):
         return [(row.id, ", ".join(filter(None, (row.title, ahead.get(row.id))))) for row in found]
 
     def _rows(self, rows: Rows, caller: Caller, found: Iterable[Job]) -> list[JobRow]:
-        return [JobRow.of(each, _own_reminder(rows, caller, each), self.clock()) for each in found]
+        return [JobRow.of(each, _own_words(rows, caller, each), self.clock()) for each in found]
 
     def _change(self, tx: Tx, job: str, caller: Caller, act: str, work: Callable[[Job], bool]) -> Job:
         alike = [each for each in jobs.listing(tx, _LISTED) if _short(each.id) == job]
@@ -240,18 +243,22 @@ class Schedule(Service, frozen=True):
         return jobs.get(tx, found.id) or found
 
 
-def _own_reminder(rows: Rows, caller: Caller, job: Job) -> str:
-    """What the caller's own reminder says, where that may be told."""
-    name, _colon, number = job.id.removesuffix(":again").removesuffix(":later").partition(":")
-    found = reminders.by_id(rows, ReminderId(int(number))) if name == "reminder" and number.isdecimal() else None
-    if found is None or found.person != caller.person or not caller.scope.may_use(found.audience):
+def _own_words(rows: Rows, caller: Caller, job: Job) -> str:
+    """What the caller's own reminder or event says, where that may be told."""
+    name, _colon, subject = job.id.removesuffix(":again").removesuffix(":later").partition(":")
+    number = int(subject) if subject.isdecimal() else 0
+    if name == "reminder" and (reminder := reminders.by_id(rows, ReminderId(number))):
+        of, audience, words = reminder.person, reminder.audience, reminder.text
+    elif name == "event" and (event := calendar.by_id(rows, EventId(number))):
+        of, audience, words = event.person, event.audience, event.title
+    else:
         return ""
-    return one_line(found.text, _REMINDER)
+    return one_line(words, _OWN) if of == caller.person and caller.scope.may_use(audience) else ""
 
 
 def _called(rows: Rows, caller: Caller, job: Job) -> str:
-    """What a job is called in a sentence: by the words of the caller's own reminder, else by what it does."""
-    return _own_reminder(rows, caller, job) or _title(job.id)
+    """What a job is called in a sentence: by the words of the caller's own reminder or event, else by what it does."""
+    return _own_words(rows, caller, job) or _title(job.id)
 
 
 _LATE = timedelta(minutes=1)

@@ -69,8 +69,9 @@ def test_a_data_folder_that_cannot_be_made_is_one_as_well(tmp_path: Path, comman
         (
             ["export", "agent", "Star", "file"],
             2,
-            "This command does not take “file”. To name a file, use --output FILE.",
+            "This command does not take “file” here. Use --output FILE.",
         ),
+        (["memory", "edit", "human", "Likes tea."], 2, "does not take “Likes tea.” here. Use --text TEXT."),
         (["quiet", "Europe/Vienna"], 2, "This command does not take “Europe/Vienna”."),
         (["budget", "set", "constellation", "--usd", "abc"], 2, "--usd: “abc” is not a number that"),
         (["language", "xx"], 2, "Error: “xx” is not available. Choose one of en"),

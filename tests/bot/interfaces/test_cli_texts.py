@@ -134,6 +134,13 @@ def test_a_day_of_messages_is_named_by_its_date_as_people_write_it(here: Here) -
     assert re.fullmatch(r"- [A-Z][a-z]{2} \d{1,2}, \d{4}: 0 received, 0 answered, \$0\.00", day)
 
 
+def test_where_a_setting_comes_from_is_told_in_the_language_of_the_reader(here: Here) -> None:
+    here("language de")
+    home = here("settings").stdout.splitlines()[0]
+    assert home.startswith("- files.home = ")
+    assert home.endswith(" (Umgebung oder Standard)")
+
+
 def test_what_is_not_set_stands_in_its_column_in_every_language() -> None:
     for language, state in (("en", "not set"), ("de", "nicht gesetzt"), ("ja", "未設定")):
         with speaking(language):

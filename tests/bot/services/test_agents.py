@@ -201,6 +201,14 @@ async def test_only_who_set_a_reminder_sees_its_words_among_the_jobs(app: App) -
         assert (await told(app, "jobs.resume", caller, job=job))[0].startswith(f"Resumed: {title}")
 
 
+async def test_only_who_set_an_event_sees_its_title_among_the_jobs(app: App) -> None:
+    private = {"when": "tomorrow at 9:00"}
+    await app.services.registry.call("events.add", EVA, {"title": "feed the axolotl", **private})
+    assert "Event “feed the axolotl” (active)" in (await told(app, "jobs.list", EVA))[0]
+    words = (await told(app, "jobs.list", OLGA))[0]
+    assert ("Announce an event " in words, "axolotl" in words) == (True, False)
+
+
 async def test_who_is_asked_now_and_then_sees_no_lasting_permissions(app: App) -> None:
     given: dict[str, Any] = {"agent": "star", "what": "recall", "audience": "public"}
     with pytest.raises(UserError, match="Only the owner may give a lasting permission"):

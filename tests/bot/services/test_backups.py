@@ -1,6 +1,7 @@
 """Backups for people: one is made at a time, damaged ones are named, and what was put back is said as it is."""
 
 import asyncio
+import re
 import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -42,6 +43,14 @@ async def folder(tmp_path: Path) -> Path:
 def made(folder: Path) -> Backups:
     moments: Iterator[datetime] = (NOW + timedelta(seconds=each) for each in range(100))
     return Backups(folder, lambda: next(moments), 7)
+
+
+async def test_backups_of_one_minute_can_be_told_apart_where_times_have_no_seconds(folder: Path) -> None:
+    service = made(folder)
+    receipts = [(await service.create(OWNER)).lines(Markdown()) for _ in range(2)]
+    listed = (await service.list_backups(OWNER)).lines(Markdown())
+    assert len({line.partition(": ")[2] for (line,) in receipts} | {line.removeprefix("- ") for line in listed}) == 2
+    assert all(re.match(r"- 2026-03-02T12000[01]-\d+, <t:", line) for line in listed)
 
 
 async def test_one_is_made_at_a_time(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
