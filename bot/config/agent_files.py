@@ -82,7 +82,7 @@ def _read(data: dict[str, Any]) -> FileSettings:
 
 
 def _wrong(problems: Sequence[str]) -> ConfigError:
-    return ConfigError("\n  ".join([_("that cannot be used:"), *problems]))
+    return ConfigError("\n  ".join([_("these settings cannot be used:"), *problems]))
 
 
 def _plain(value: Any) -> Any:

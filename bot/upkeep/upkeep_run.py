@@ -86,7 +86,7 @@ class UpkeepRun:
             return gettext_lazy("somebody was answered just now; next check in half an hour")
         last = run_records.latest_run(rows)
         if last is not None and now - last.at < timedelta(hours=settings.hours):
-            return gettext_lazy("the last run was at {at}", at=last.at)
+            return gettext_lazy("the last run was on {at}", at=last.at)
         return ""
 
     async def run(self) -> Outcome:

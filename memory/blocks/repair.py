@@ -211,9 +211,9 @@ class Damage(Struct, frozen=True):
         """A sentence for the owner: which block, when, what was found."""
         which = _("block {label}", label=self.label) if self.label else _("a block from somebody's direct messages")
         said = (
-            gettext_noop("{block} was damaged and rebuilt at {at}: {findings}")
+            gettext_noop("{block} was damaged and rebuilt on {at}: {findings}")
             if self.outcome == "repaired"
-            else gettext_noop("{block} is damaged and could not be rebuilt at {at}: {findings}")
+            else gettext_noop("{block} is damaged and could not be rebuilt on {at}: {findings}")
         )
         return _(said, block=which, at=self.at, findings="; ".join(self.findings))
 

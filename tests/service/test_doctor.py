@@ -50,7 +50,7 @@ async def test_all_is_well_and_nothing_is_changed(tmp_path: Path) -> None:
         assert only(found, "service")[:2] == ("good", "running, with no failed messages")
         assert only(found, "clock")[0] == "good"
         assert only(found, "database")[0] == "good"
-        assert only(found, "embedder")[:2][0] == "not configured"
+        assert only(found, "embedding model")[:2][0] == "not configured"
         assert only(found, "backups")[2] == "create one with `carina backup create`"
         assert [request.last_user for request in t.model.requests] == ["Are you there?"]
         assert all(request.method == "GET" for request in t.server.requests if not _at_start(request.path))
@@ -106,7 +106,7 @@ async def test_the_owner_has_it_examined_in_discord(t: Live) -> None:
 async def test_it_starts_again_with_the_configuration_as_it_is_then(tmp_path: Path) -> None:
     async with started(tmp_path, scripted=False) as t:
         await t.ask(t.ana, t.general, "<@bot> remember that the key is under the mat")
-        assert (await t.service.said("restart")).startswith("The service restarted at ")
+        assert (await t.service.said("restart")).startswith("The service restarted on ")
         await t.service.logged("ready", front_end="discord", count=2, within=START_SECONDS)
         answer = await t.ask(t.ana, t.general, "<@bot> where is the key?")
         assert "under the mat" in answer.text

@@ -111,7 +111,7 @@ async def test_privacy_is_about_all_accounts_of_a_person(t: Live) -> None:
     await linked(t.ana, anna)
     seen = await anna.command("privacy see")
     assert f"<@{t.ana.id}>" in seen.text
-    assert "- archival entries: 2 (things to remember)" in seen.text
+    assert "- stored entries: 2 (things to remember)" in seen.text
     exported = (await anna.command("privacy export")).shown
     data = exported.attachments[0].data.decode()
     assert (SECRET in data, "Gertrude" in data) == (True, True)

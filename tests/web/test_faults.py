@@ -142,7 +142,7 @@ async def test_a_graph_of_five_thousand_nodes_is_shown_in_part(s: Site) -> None:
     page = await s.get("/graph")
     assert page.status_code == 200
     assert len(page.content) < 250_000
-    assert "200 of 2,500 connections" in page.text
+    assert "200 of 2,500 relations" in page.text
     whole = (await (await s.program("read")).get("/api/v1/graph?limit=5000")).json()
     assert len(whole["triples"]) == whole["total"] == 2_500
 

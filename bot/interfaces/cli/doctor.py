@@ -86,7 +86,7 @@ class Installation(Struct, frozen=True):
             await asyncio.sleep(_LOOK_SECONDS)
             status, _told = await _status(holder_of(folder))
             if status is not None and status["started"] != before:
-                return report(_("The service restarted at {started}."), started=from_text(status["started"]))
+                return report(_("The service restarted on {started}."), started=from_text(status["started"]))
         raise UserError(
             "The service did not come back within {seconds} seconds. Check its log.",
             seconds=f"{_LOOKS * _LOOK_SECONDS:.0f}",
@@ -268,22 +268,23 @@ async def _asked(thinking: ModelSelection, name: str) -> Finding:
 
 async def examine_embedder(config: Config, redact: Callable[[str], str]) -> Finding:
     choice = config.embedder()
+    missing = _(missing_words(choice.model))
     if choice.model == "none":
-        return Finding("embedder", State.UNSET, _(missing_words(choice.model)))
+        return Finding("embedding model", State.UNSET, missing)
     began = time.perf_counter()
     try:
         embedder = make_embedder(choice)
     except EmbedderMissing:
-        return Finding("embedder", State.DOUBT, _(missing_words(choice.model)), _("`make embedding` installs it"))
+        return Finding("embedding model", State.DOUBT, missing, _("`make embedding` installs it"))
     if embedder is None:
-        return Finding("embedder", State.UNSET, _("turned off; search uses words only"))
+        return Finding("embedding model", State.UNSET, _("turned off; search uses words only"))
     try:
         (made,) = await embedder.embed(["The dentist is on Elm Street."], _EMBEDDER_SECONDS)
     except EmbeddingError as error:
         remedy = _(
             "check EMBEDDING_MODEL, EMBEDDING_BASE_URL and EMBEDDING_API_KEY; until then, search uses words only"
         )
-        return Finding("embedder", State.PROBLEM, redact(error_text(error)), remedy)
+        return Finding("embedding model", State.PROBLEM, redact(error_text(error)), remedy)
     finally:
         await embedder.aclose()
     taken = time.perf_counter() - began
@@ -293,7 +294,7 @@ async def examine_embedder(config: Config, redact: Callable[[str], str]) -> Find
         dimension=dimension_of(made.vector),
         taken=taken,
     )
-    return Finding("embedder", State.GOOD, words)
+    return Finding("embedding model", State.GOOD, words)
 
 
 Ask: TypeAlias = Callable[[str], Awaitable[Any]]

@@ -93,7 +93,7 @@ class AgentRow(Row):
     def line(self, markup: Markup) -> str:
         asleep = {"hibernated": _(" (hibernated)"), "archived": _(" (archived)")}.get(self.status, "")
         about = f": {markup.text(self.description)}" if self.description else ""
-        more = f"; {markup.text(self.model)}" if self.model else ""
+        more = f"; {_('model {model}', model=markup.text(self.model))}" if self.model else ""
         return f"{markup.text(self.agent)}{asleep}{about}{more}"
 
 

@@ -51,6 +51,7 @@ _PLACES = {
     "constellation_messages": gettext_noop("Conversations of all agents"),
     "all": gettext_noop("Everything"),
 }
+_ROLES = {"user": gettext_noop("People"), "assistant": gettext_noop("Agents")}
 _FILTERS = {"tags": "tag", "person": "author"}
 """What people call them, where that differs."""
 _LONGEST_NAME = 100  # of Discord's suggestions
@@ -83,7 +84,9 @@ class SearchTerms(SearchEntries):
         Where | None, Param("Where to search (default: entries, messages, blocks, facts and tasks)", labels=_PLACES)
     ] = None
     author: Annotated[str, Param("Only from this author; “me” for yourself", suggests="authors")] = ""
-    role: Annotated[Literal["user", "assistant"] | None, Param("Only from people (user) or agents (assistant)")] = None
+    role: Annotated[
+        Literal["user", "assistant"] | None, Param("Only from people (user) or agents (assistant)", labels=_ROLES)
+    ] = None
     place: Annotated[str, Param("Only from this channel, by name or ID", suggests="places")] = ""
     since: Annotated[
         str, Param("Start of the period: a date, with or without a time, or an age such as 8h or 2d", metavar="WHEN")

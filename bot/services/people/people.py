@@ -58,10 +58,10 @@ class AccountRow(Row):
 
 class AccountList(Listing[AccountRow]):
     def lines(self, markup: Markup) -> list[str]:
-        first, *others = (row.line(markup) for row in self.rows)
-        if not others:
-            return [_("You have no linked accounts; I know you as {first}.", first=first)]
-        return [_("You are {first}, linked to:", first=first), *(f"- {each}" for each in others)]
+        own = [row.line(markup) for row in self.rows]
+        if len(own) == 1:
+            return [_("You have no linked accounts, only {first}.", first=own[0])]
+        return [_("Your linked accounts:"), *(f"- {each}" for each in own)]
 
 
 @dataclass
@@ -235,7 +235,7 @@ class Graph(Result):
     triples: tuple[TripleRow, ...]
 
     def lines(self, markup: Markup) -> list[str]:
-        return [each.line(markup) for each in self.triples] or [_("Nothing is known there yet.")]
+        return [each.line(markup) for each in self.triples] or [_("There is nothing to show yet.")]
 
 
 class KnownPeople(MemoryService, frozen=True):

@@ -191,7 +191,7 @@ class PlaceSetting(Result):
 class Places:
     """The settings of one constellation and of the accounts."""
 
-    titles: ClassVar = {"mode": "Show or change which messages I respond to"}
+    titles: ClassVar = {"mode": "Show or set which messages I respond to"}
 
     database: Database
     answering: RoutingTable

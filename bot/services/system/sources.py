@@ -247,7 +247,7 @@ class SourceSettings(Service, frozen=True):
         if name == SOURCE:
             raise UserError("The terminal cannot be paused, so that you can always reach me.")
         if name not in self.fronts:
-            raise UserError(_("There is no source “{source}” to pause.", source=name) + _(list_known(self.fronts)))
+            raise UserError(_("There is no source “{source}” here.", source=name) + _(list_known(self.fronts)))
         _require_other(name, self.places.accounts.is_paused(name), paused)
         await self.places.decide("pause", name, "" if paused else None, caller.approver)
         return name

@@ -151,7 +151,7 @@ def test_what_is_not_set_stands_in_its_column_in_every_language() -> None:
 
 
 def test_lists_are_lines_at_the_terminal_too(here: Here) -> None:
-    assert here("link list").stdout == "You have no linked accounts; I know you as the terminal.\n"
+    assert here("link list").stdout == "You have no linked accounts, only the terminal.\n"
     here('permits grant carina recall public --arguments {"operation":"insert"}')
     shown = here("permits list").stdout
     assert "- Carina: recall (operation: “insert”), until you revoke it, for all places; allowed by " in shown

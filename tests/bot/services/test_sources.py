@@ -104,7 +104,7 @@ async def test_an_unknown_source_cannot_be_paused_and_the_known_ones_are_listed_
 ) -> None:
     for fronts, known in ((("discord", "bluesky"), r" Choose from: discord, bluesky\."), ((), "")):
         own = registry(replace(settings(database), fronts=fronts))
-        with pytest.raises(UserError, match=rf"There is no source “mail” to pause\.{known}$"):
+        with pytest.raises(UserError, match=rf"There is no source “mail” here\.{known}$"):
             await own.call("source.pause", OLGA, {"source": "mail"})
 
 

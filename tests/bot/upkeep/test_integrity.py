@@ -55,5 +55,5 @@ async def test_a_block_of_somebodys_direct_messages_is_not_named(tmp_path: Path)
         await watch(service).check()
         await service.settled()
         told = " ".join(service.platform.texts(OWNERS_PLACE.id))
-        assert "a block of somebody's direct messages was damaged and rebuilt" in told
+        assert "a block from somebody's direct messages was damaged and rebuilt" in told
         assert "tea" not in told

@@ -346,7 +346,7 @@ async def test_the_job_waits_for_rest_and_for_twelve_hours(tmp_path: Path) -> No
         assert await fired(g) == "2 entries retired, 1 created"
         await g.keep("Bob likes tea", "Bob likes: tea", person=BOB)
         g.service.clock.forward(3_600)
-        assert (await fired(g)).startswith("the last run was at")
+        assert (await fired(g)).startswith("the last run was on")
         g.service.clock.forward(8 * 86_400)  # 3 in any seven days
         assert await fired(g, asked=True) == "2 entries retired, 1 created"
         g.service.clock.forward(91 * 86_400)

@@ -217,10 +217,10 @@ def test_a_bad_archive_ends_the_way_back_is_told_and_set_aside(tx: Tx) -> None:
     assert [tuple(row) for row in tx.all("SELECT kind, seq FROM memory_block_quarantine")] == [("archive", 12)]
     (damage,) = damage_since(tx, NOW)
     assert (damage.outcome, damage.findings) == ("repaired", (finding,))
-    assert damage.words == f"block notes was damaged and rebuilt at 2026-11-22 12:00 UTC: {finding}"
+    assert damage.words == f"block notes was damaged and rebuilt on 2026-11-22 12:00 UTC: {finding}"
     assert damage_since(tx, NOW + timedelta(seconds=1)) == []
     tx.run("UPDATE memory_block_repairs SET audience = 'person:discord:7'")
-    assert damage_since(tx, NOW)[0].words.startswith("a block of somebody's direct messages was damaged and rebuilt")
+    assert damage_since(tx, NOW)[0].words.startswith("a block from somebody's direct messages was damaged and rebuilt")
 
 
 def test_an_archive_that_goes_further_than_a_rebuilt_document_is_used_as_far_as_it_fits(tx: Tx) -> None:
