@@ -27,6 +27,7 @@ from tests.wire.model import Answer, ModelServer, Tokens
 
 _FILL = commit_point("test.web_graph")
 VIEWERS = 200
+HEAD = b"GET /healthz HTTP/1.1\r\nHost: "
 
 
 @asynccontextmanager
@@ -191,3 +192,17 @@ async def test_what_goes_wrong_inside_is_told_in_the_form_of_the_address(
         assert wrong.status_code == 405
         assert wrong.json()["error"]["message"] == "This address does not accept such requests."
         assert "There is nothing at this address." in (await s.get("/nothing")).text
+
+
+@pytest.mark.parametrize("begun", [b"", HEAD, HEAD + b"localhost\r\n\r\nG"])
+async def test_a_connection_without_a_request_is_closed_soon(
+    begun: bytes, s: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importlib.import_module("bot.interfaces.web.site"), "IDLE_SECONDS", 0.2)
+    there = urlsplit(s.address)
+    reader, writer = await asyncio.open_connection(there.hostname, there.port)
+    with closing(writer):
+        writer.write(begun)
+        async with asyncio.timeout(10):
+            answered = await reader.read()
+    assert (b"200 OK" in answered) == begun.endswith(b"G")

@@ -151,6 +151,7 @@ class WebServer(Struct, frozen=True):
         settings = self.config.web.server
         options = site.uvicorn.Config(
             site.application(self),
+            http=site.ImpatientConnection,
             log_config=None,
             access_log=False,
             lifespan="off",

@@ -1,9 +1,10 @@
 """The web application: all routes, behind the checks of `request_checks.py`."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 import uvicorn
 from starlette.applications import Starlette
@@ -13,6 +14,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from bot.interfaces.web import chat_pages, mcp, memory_pages, monitoring, openai_api, pages, rest, sign_in, webhooks
 from bot.interfaces.web.render import STATIC
@@ -29,6 +31,30 @@ class QuietServer(uvicorn.Server):
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
+
+
+IDLE_SECONDS = 30.0
+
+
+class ImpatientConnection(H11Protocol):
+    """Closes if no request has begun for a while: uvicorn waits for the head of one forever, and each connection takes
+    one of the process's files."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(cast("asyncio.Transport", transport))
+        self._look = self.loop.call_later(IDLE_SECONDS, self._close_idle, None)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._look.cancel()
+
+    def _close_idle(self, last: object) -> None:
+        """`last` is the request that had been answered when this was looked at before."""
+        idle = self.cycle is None or self.cycle.response_complete
+        if idle and self.cycle is last:
+            self.transport.close()
+        else:
+            self._look = self.loop.call_later(IDLE_SECONDS, self._close_idle, self.cycle if idle else self)
 
 
 Handler: TypeAlias = Callable[[Context], Awaitable[Response]]
