@@ -62,6 +62,7 @@ BUTTONS = {
     "dream.refuse": gettext_noop("Reject"),
     "events.cancel": gettext_noop("Cancel event"),
     "facts.confirm": gettext_noop("Confirm"),
+    "facts.correct": gettext_noop("Correct"),
     "facts.forget": gettext_noop("Forget"),
     "group.show": gettext_noop("Settings"),
     "group.status": gettext_noop("Members"),
@@ -72,6 +73,7 @@ BUTTONS = {
     "memory.blame": gettext_noop("Who wrote what"),
     "memory.edit": gettext_noop("Edit"),
     "memory.history": gettext_noop("History"),
+    "memory.show": gettext_noop("Show"),
     "memory.undo": gettext_noop("Undo or redo"),
     "memory.widen": gettext_noop("Share"),
     "outbox.drop": gettext_noop("Discard"),
@@ -90,7 +92,7 @@ BUTTONS = {
     "tasks.template.remove": gettext_noop("Remove"),
     "tasks.template.use": gettext_noop("Add its tasks"),
 }
-"""Operations on one item of a list that need no other argument, as buttons; `tasks change` would ask what."""
+"""Operations on one item of a list, as buttons. They need nothing else, or a form asks for it."""
 _WITHIN = {
     "approve": "permits",
     "deny": "permits",

@@ -117,7 +117,7 @@ class Commands(Struct, frozen=True):
         return groups[path]
 
     def command(self, name: str, declared: Operation) -> Command:
-        form = self.forms.get(declared.name)
+        form = found if (found := self.forms.get(declared.name)) and found.of_command else None
         options = [each for each in offered(declared) if form is None or each.name in form.options]
         default = {each.name: _default(each) for each in options}
 

@@ -42,6 +42,8 @@ class OpenForm(Struct, frozen=True):
     """Takes the options that were given. Raises UserError with words for who asked."""
     options: tuple[str, ...] = ()
     """The arguments of the operation that are options of the command; the form asks for the others."""
+    of_command: bool = True
+    """Whether the command opens it, too, and not only its button."""
 
 
 class Entry(Struct, frozen=True):

@@ -15,7 +15,7 @@ from bot.interfaces.discord.chat import install_chat
 from bot.interfaces.discord.commands import Commands, keeping
 from bot.interfaces.discord.components import OpenForm, hear_forms
 from bot.interfaces.discord.help import install_help
-from bot.interfaces.discord.memory_forms import ITEMS, block_form, correction_form, entry_form, install_why
+from bot.interfaces.discord.memory_forms import ITEMS, block_form, correction_form, entry_form, fact_form, install_why
 from bot.interfaces.discord.responses import Tree
 from bot.interfaces.discord.settings_pages import CLOCKS, SettingsPages, install_settings
 from bot.secrets import Redactor
@@ -126,6 +126,7 @@ def _install(
     registry = ServedRegistry(served, operations)
     forms = {
         "archival.add": OpenForm(entry_form),
+        "facts.correct": fact_form(registry, settings),
         "memory.edit": block_form(registry, settings),
         "why.correct": correction_form(registry, settings),
     }

@@ -1,4 +1,5 @@
-"""The menu "Why did you say this?", the buttons of memories, and forms for a memory, a block and an archival entry.
+"""The menu "Why did you say this?", the buttons of memories, and forms for a memory, a fact, a block and an
+archival entry.
 
 All of them contain only ids, so they work as long as they are visible, even after a restart. Rights are checked when
 they are used. A block's form contains the block's id, since another block may get its name, and the version that was
@@ -19,8 +20,11 @@ from bot.interfaces.discord.commands import Commands
 from bot.interfaces.discord.components import LONGEST_FIELD, Entry, OpenForm, modal, select
 from bot.interfaces.discord.responses import Interaction, Tree, defer, without_secrets
 from bot.services.memory.block_results import FormContents
+from bot.services.memory.facts import FactRow
 from bot.services.memory.why import Correctable, Explanation, ItemExplanation, MemoryRow
 from bot.services.registry import Registry
+from bot.services.results import Listing
+from memory.knowledge.fact_extraction import LONGEST
 from sources.discord.cards import call_id
 from sources.discord.settings import DiscordSettings
 from texts import _, gettext_noop, number_text
@@ -88,6 +92,18 @@ def correction_form(registry: Registry, settings: DiscordSettings) -> OpenForm:
         return modal(_("Correct what I remember"), form, entry)
 
     return OpenForm(made)
+
+
+def fact_form(registry: Registry, settings: DiscordSettings) -> OpenForm:
+    async def made(interaction: Interaction, given: Mapping[str, Any]) -> discord.ui.Modal:
+        listed = cast("Listing[FactRow]", await registry.call("facts.list", await caller_of(interaction, settings), {}))
+        text = next((row.text for row in listed.rows if row.id == given.get("fact")), None)
+        if text is None:
+            raise UserError("It is no longer in the list.")
+        entry = Entry("text", _("What is true instead"), LONGEST, without_secrets(interaction, text), required=True)
+        return modal(_("Correct what I remember"), call_id("facts.correct", given, "form"), entry)
+
+    return OpenForm(made, of_command=False)
 
 
 def block_form(registry: Registry, settings: DiscordSettings) -> OpenForm:

@@ -26,10 +26,10 @@ PICK = re.compile(rf"carina:pick:{_NAME}")
 
 
 def one_taken(declared: Operation) -> Parameter | None:
-    """The one argument that an operation needs, or the only one that it has, where it is chosen among what is there."""
-    taken = declared.taken(Via.DISCORD)
-    needed = [each for each in taken if each.required] or taken
-    return needed[0] if len(needed) == 1 and needed[0].suggests else None
+    """The only argument that is chosen among what is there; of several, the only one that an operation needs."""
+    chosen = [each for each in declared.taken(Via.DISCORD) if each.suggests]
+    needed = [each for each in chosen if each.required] or chosen
+    return needed[0] if len(needed) == 1 else None
 
 
 def steps_of(operations: Mapping[str, Operation], declared: Operation) -> list[Operation]:

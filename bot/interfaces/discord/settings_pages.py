@@ -20,6 +20,7 @@ from bot.interfaces.discord.responses import Interaction, Tree, change, defer, t
 from bot.interfaces.discord.row_actions import menu
 from bot.services.agents.agenda import Clocks
 from bot.services.caller import Caller
+from bot.services.people.place_settings import CONFIGURED, PlaceSetting
 from bot.services.registry import Operation
 from bot.services.results import Listing, Markdown
 from bot.services.slash_names import CARD_TITLES
@@ -80,6 +81,8 @@ class SettingsPages(Struct, frozen=True):
                 continue
             lines += result.lines(Markdown())
             chosen = result.reminders if isinstance(result, Clocks) else ""
+            if isinstance(result, PlaceSetting):
+                chosen = result.value if result.since else CONFIGURED
             items += await self._choices(caller, declared, argument, chosen) if argument else []
             items += await menu(registry, caller, declared, result.rows) if isinstance(result, Listing) else []
         if name == "you":

@@ -48,7 +48,7 @@ from sources.text import place_title
 from texts import _, gettext_noop, sentence, speak
 from texts import language as spoken
 
-_CONFIGURED = "configured"
+CONFIGURED = "configured"
 _DECIDES = Options(changes=True, via=DISCORD_ONLY)
 _log = Log("bot.services.people.place_settings")
 
@@ -124,15 +124,16 @@ MODES = {
     "off": gettext_noop("I read nothing"),
 }
 _REACHES = {"category": "Its category", "channel": "This channel", "server": "The server"}
+_UNSET = {"configured": gettext_noop("As configured")}
 _Channel = Annotated[Location | None, Param("Channel (default: this one)", via=DISCORD_ONLY)]
 _Mode = Annotated[
     Literal["open", "mention", "listen", "off", "configured"] | None,
-    Param("Mode to set (default: show the current one)", needs=Action.STEER),
+    Param("Mode to set (default: show the current one)", labels=_UNSET, needs=Action.STEER),
 ]
 _Heard = Annotated[
     str, Param("Channel or server, such as discord:1234", example="discord:1234", suggests="places with modes")
 ]
-_NewMode = Annotated[Literal["open", "mention", "listen", "off", "configured"], Param("Mode to set")]
+_NewMode = Annotated[Literal["open", "mention", "listen", "off", "configured"], Param("Mode to set", labels=_UNSET)]
 _Reach = Annotated[Reach, Param("Where it applies", labels=_REACHES)]
 _Group = Annotated[
     str | None, Param("Group to answer (default: show the current one)", suggests="routes", needs=Action.STEER)
@@ -260,7 +261,7 @@ class Places:
     ) -> PlaceSetting:
         where, done = _where(caller, channel), ""
         if group is not None:
-            named = None if group == _CONFIGURED else group
+            named = None if group == CONFIGURED else group
             done = await self.bind(_binding(where, reach), named, caller.approver)
         found = self._group_of(where)
         name = next((each.name for each in await self.groups() if each.id == found.value), found.value)
@@ -278,7 +279,7 @@ class Places:
         given = Location(PlaceId(named_place(place)), OWNER, (place,), (place,)) if place else channel
         where, done = _where(caller, given), ""
         if model is not None:
-            if model not in (*self.models, _CONFIGURED):
+            if model not in (*self.models, CONFIGURED):
                 known = ", ".join(self.models)
                 raise UserError("The model “{model}” is not set up. Choose from: {known}.", model=model, known=known)
             done = await self.decide("model", _binding(where, reach), model, caller.approver)
@@ -301,7 +302,7 @@ class Places:
 
     @suggestions("models")
     async def suggest_models(self, _caller: Caller) -> Suggestions:
-        return (*self.models, (_CONFIGURED, _("Configured")))
+        return (*self.models, (CONFIGURED, _("As configured")))
 
     @operation("language", "Show or set the language in which I answer your commands", Action.AGENDA, CHANGES)
     async def language(self, caller: Caller, language: _Language = None) -> str:
@@ -339,7 +340,7 @@ class Places:
 
     @suggestions("routes")
     async def suggest_groups(self, _caller: Caller) -> Suggestions:
-        return (*(group.name for group in await self.groups()), (_CONFIGURED, _("Configured")))
+        return (*(group.name for group in await self.groups()), (CONFIGURED, _("As configured")))
 
     @reads
     def groups(self, rows: Rows) -> list[Group]:
@@ -366,7 +367,7 @@ class Places:
 
     async def decide(self, kind: Kind, subject: str, value: str | None, who: Approver) -> str:
         """Store a setting; None, or "configured", returns to the configuration. Raises UserError."""
-        now, value = self.clock(), None if value == _CONFIGURED else value
+        now, value = self.clock(), None if value == CONFIGURED else value
         setting = Setting(kind, subject, value or "", who.person, now)
 
         def work(tx: Tx) -> StoredSettings:

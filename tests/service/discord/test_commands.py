@@ -269,8 +269,26 @@ async def test_a_list_has_pages_and_what_can_be_done_with_one_of_its_things_also
         known = (await t.ana.command("facts list")).shown
         (fact,) = [each["options"][0]["value"] for each in parts(known.components) if each.get("options")]
         chosen = (await t.ana.select(known, "Choose one", fact)).shown
+        form = await t.ana.press(chosen, "Correct")
+        assert form.modal is not None
+        assert form.modal.inputs["text"]["value"] == "I like *zebras*"
+        await t.ana.submit_modal(form, {"text": "I like *gnus*"})
+        assert "gnus" in await t.final(chosen)
+        known = (await t.ana.command("facts list")).shown
+        assert "zebras" not in known.text
+        (fact,) = [each["options"][0]["value"] for each in parts(known.components) if each.get("options")]
+        chosen = (await t.ana.select(known, "Choose one", fact)).shown
         await t.ana.press(chosen, "Forget")
         assert (await t.final(chosen)).startswith("Forgotten")
+        blocks = (await t.ana.command("memory list")).shown
+        (persona,) = [
+            each["value"]
+            for part in parts(blocks.components)
+            for each in part.get("options", ())
+            if each["label"] == "persona"
+        ]
+        chosen = (await t.ana.select(blocks, "Choose one", persona)).shown
+        assert "Who the agent is and how it behaves" in (await t.ana.press(chosen, "Show")).text
         await t.ana.command("tasks add", {"title": "move"})
         for number in range(25):
             await t.ana.command("tasks add", {"title": f"box {number}", "under": "move"})

@@ -165,9 +165,11 @@ async def test_settings_are_pages_on_which_each_changes_what_is_theirs(tmp_path:
         await t.olga.select(pages, "carina:settings:page", "This channel")
         await until(lambda: "The mode here is" in pages.text)
         assert "The model here is **offline** (by default)" in pages.text
+        assert marked(pages)[1:] == ["configured", "configured", "configured"]
         await t.olga.select(pages, "carina:set:model:model", "offline")
         await until(lambda: "The model here is **offline** (by <@" in pages.text)
-        await t.olga.select(pages, "carina:set:model:model", "Configured")
+        assert marked(pages)[1:] == ["configured", "configured", "offline"]
+        await t.olga.select(pages, "carina:set:model:model", "As configured")
         await until(lambda: "The model here is **offline** (by default)" in pages.text)
         await t.olga.select(pages, "carina:set:mode.channel:mode", "Off")
         await until(lambda: "off" in pages.text.partition("The mode here is")[2].split(":")[0])
