@@ -374,7 +374,10 @@ def _show(tx: Tx, reminder: Reminder, mark: str, now: datetime) -> None:
     for row in _messages(tx, reminder)[-_SHOWN:]:
         if outbox.withdraw(tx, row.id) or not row.content:
             continue
-        shown = row.content if repeats and not row.key.startswith(last) else f"{mark}{row.content}"
+        earlier = repeats and not row.key.startswith(last)
+        if earlier and outbox.of_prefix(tx, f"{row.key}/snoozed/"):
+            continue  # it says until when, and has no buttons any more
+        shown = row.content if earlier else f"{mark}{row.content}"
         outbox.add_edit(tx, row, "shown", shown, now, person=reminder.person)
 
 

@@ -432,6 +432,19 @@ def test_a_snoozed_message_shows_the_new_time_in_its_language_and_one_that_is_do
     assert [text for _place, text, _audience in out(tx)][2:] == ["✓ ⏰ call mum"]
 
 
+def test_the_snoozed_message_of_a_repeating_reminder_keeps_its_time_when_the_next_one_is_done(tx: Tx) -> None:
+    kept = planned(tx, "every day at 12:20")
+    says().remind(tx, firing(tx, kept))
+    tx.run("UPDATE outbox SET status = 'sent'")
+    reminding.snooze(tx, stored(tx, kept), timedelta(minutes=10), NOW + timedelta(minutes=21))
+    says().remind(tx, firing(tx, kept, suffix="later"))
+    tx.run("UPDATE outbox SET status = 'sent'")
+    reminding.finish(tx, stored(tx, kept), NOW + timedelta(minutes=32))
+    first, snoozed, *later = [text for _place, text, _audience in out(tx)]
+    assert (first, snoozed[:26]) == ("⏰ call mum", "⏰ call mum (snoozed until ")
+    assert later == ["⏰ call mum", "✓ ⏰ call mum"]
+
+
 def ring(tx: Tx, until: datetime) -> list[str]:
     """Let its own job and the snoozed one run, as the scheduler does, up to then; gives when each rang."""
     rang = []
