@@ -22,7 +22,7 @@ from bot.models.base import Call
 from memory import group_runs, permission_requests
 from memory.knowledge.working_memory import PATROL
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope
-from memory.people.identities import person_called
+from memory.people.identities import person_called, place_named
 from memory.permission_requests import Need, Permit, Request, Status, Verdict, Vote
 from memory.queue import inbox, messages, outbox, turns
 from memory.queue.inbox import InRow
@@ -34,7 +34,8 @@ from memory.store.database import Rows, Tx
 from memory.store.ids import PersonId, PlaceId, RequestId, TurnId, place_source
 from memory.store.records import replace
 from sources.terminal import PERSON
-from texts import _, gettext_lazy, language, speaking
+from sources.text import place_title
+from texts import _, gettext_lazy, language, sentence, speaking
 
 SOURCE = "approval"
 """The source of inbox rows that carry decisions."""
@@ -176,7 +177,7 @@ class Broker:
         if request.status is not Status.WAITING:
             self._go_on(tx, request, self.decision(tx, request), now)
         words = self.decision(tx, request, place_source(who.person))
-        return Ruling(f"{words}.", counted=True, request=request)
+        return Ruling(sentence(words), counted=True, request=request)
 
     def _grant(self, tx: Tx, request: Request, now: datetime) -> None:
         """Store the grant; if several approved, the shortest of their choices counts."""
@@ -272,7 +273,8 @@ class Broker:
             chain = self.terms.chain
         may_read = in_person or Scope(OWNER).may_use(request.hearers.audience)
         with self._asking(request):
-            shown = cards.card(request, asking, here, may_read=may_read, source=place_source(chain[0]))
+            source, target = place_source(chain[0]), target_named(tx, request)
+            shown = cards.card(request, asking, here, may_read=may_read, source=source, target=target)
             outbox.add(tx, cards.row(request, shown, chain), now)
             if chain is self.terms.chain and request.quorum > 1:
                 for place in self.terms.others:
@@ -343,6 +345,14 @@ class Broker:
                 tx, request, "unreachable", now, words=gettext_lazy("nobody could be asked: {reason}", reason=reason)
             )
         return True
+
+
+def target_named(rows: Rows, request: Request) -> str:
+    """The place to which a message would go, by its name; empty for other calls."""
+    place = request.subject.removeprefix("send_message to ")
+    if request.tool != "send_message" or ":" not in place:
+        return ""
+    return place_title(place_named(rows, PlaceId(place), request.hearers))
 
 
 def decided(rows: Rows, row: InRow) -> Request | None:

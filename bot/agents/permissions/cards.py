@@ -55,14 +55,19 @@ def offers(request: Request) -> tuple[Verdict, ...]:
     return (Verdict.ONCE, Verdict.HOUR, Verdict.ALWAYS, Verdict.DENY)
 
 
-def card(request: Request, asking: ApprovalCall, here: str, *, may_read: bool, source: str = "") -> Card:
-    """The question from a place called `here`, for a place of that source. Without `may_read` it has no arguments."""
+def card(
+    request: Request, asking: ApprovalCall, here: str, *, may_read: bool, source: str = "", target: str = ""
+) -> Card:
+    """The question from a place called `here`, for a place of that source. Without `may_read` it has no arguments.
+
+    `target` is where a message would go, by its name.
+    """
     shown, attached = _argument_lines(request.arguments), ""
     if len(shown) > _INLINE:
         shown, attached = f"{shown[:_INLINE]}…", visible_text(request.arguments)
     lines = [
         _("**{plain}** is asking for your approval.", plain=_plain(asking.agent)),
-        _what(request) if may_read else _tool_alone(request),
+        _what(request, target) if may_read else _tool_alone(request),
         *([_("The agent says: “{said}”", said=_plain(asking.said, _SAID))] if may_read and asking.said.strip() else []),
         _("Why you are being asked: {plain}", plain=_plain(_(request.reason))),
         _("For: {plain} in {plain2}", plain=_plain(asking.speaker or _("somebody")), plain2=_plain(place_title(here))),
@@ -120,13 +125,18 @@ _IN_WORDS = {
     ("recall", "save"): gettext_noop("Remember “{content}”"),
     ("recall", "append"): gettext_noop("Add to the memory `{label}`: “{content}”"),
     ("recall", "delete"): gettext_noop("Delete the memory `{label}`"),
+    ("send_message", "channel"): gettext_noop("Say “{content}” in {target}"),
+    ("send_message", "person"): gettext_noop("Say “{content}” in a direct message"),
+    ("send_message", "here"): gettext_noop("Send a file here: “{content}”"),
+    ("send_message", "agent"): gettext_noop("Tell {target}: “{content}”"),
+    ("send_message", "group"): gettext_noop("Tell {target}: “{content}”"),
 }
-"""What a call of a memory tool does, by the tool and its operation."""
+"""What a call does, by the tool and its operation or kind of target."""
 
 
-def _what(request: Request) -> str:
-    """What will be done: of a memory tool in words, of any other its name."""
-    words = in_words(request)
+def _what(request: Request, target: str) -> str:
+    """What will be done, in words if there are any for its tool, which is named as well."""
+    words = in_words(request, target)
     return _("What: {words} (`{tool}`)", words=words, tool=request.tool) if words else _tool_alone(request)
 
 
@@ -134,11 +144,14 @@ def _tool_alone(request: Request) -> str:
     return _("What: `{tool}`", tool=request.tool)
 
 
-def in_words(request: Request) -> str:
-    """What a call of a memory tool will do, as Markdown; empty for any other tool."""
-    given = parsed(request.arguments)
-    if (phrase := _IN_WORDS.get((request.tool, str(given.get("operation"))))) is None:
+def in_words(request: Request, target: str) -> str:
+    """What a call will do, as Markdown; empty if there are no words for its tool. `target` is a place by its name."""
+    given = dict(parsed(request.arguments))
+    kind = given.pop("operation" if "operation" in given else "target_type", None)
+    if (phrase := _IN_WORDS.get((request.tool, str(kind)))) is None:
         return ""
+    if target:
+        given["target"] = target
     names = [name for _text, name, *_more in Formatter().parse(phrase) if name]
     told = {name: "" if given.get(name) is None else _text(given[name]) for name in names}
     words = {name: _plain(text, _SAID) for name, text in told.items()}
@@ -146,7 +159,7 @@ def in_words(request: Request) -> str:
         words["field"] = words["field"] or _("its content")
     if "label" in words:  # within a code span, where nothing is escaped
         words["label"] = _flat(told["label"], _SAID)
-    more = argument_words({name: value for name, value in given.items() if name not in ("operation", *names)})
+    more = argument_words({name: value for name, value in given.items() if name not in names and value != ""})
     return _(phrase, **words) + (f"; {_plain(more, _SAID)}" if more else "")
 
 

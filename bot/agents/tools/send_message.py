@@ -27,7 +27,7 @@ from memory.store.ids import PlaceId, place_source, snowflakes
 from memory.store.records import replace
 from sources.base import Endpoint
 from sources.text import flatten
-from texts import gettext_lazy, gettext_noop
+from texts import gettext_lazy, gettext_noop, join_lazy
 
 
 class SendArguments(Arguments):
@@ -72,10 +72,14 @@ class SendMessageTool(StoreTool[SendArguments]):
         endpoint = self._endpoints.get(source := place_source(place))
         if endpoint is None:
             raise ToolError(f"Nothing can be delivered to {place}: the front end {source!r} is not connected.")
+        stranger = turn.trust < Trust.APPROVED and arguments.target_type == "channel" and place != turn.place
         if not hearers.may_use(turn.scope.audience):
             reason = gettext_lazy("people who can read {target} have not seen this conversation", target=name)
+            if stranger:
+                also = gettext_lazy("if you allow it, somebody in charge is asked, too")
+                reason = join_lazy("; ", (reason, also))
             require(Need(Kind.SOURCE, place, reason, asks=turn.person, once_only=True), context.permit)
-        if turn.trust < Trust.APPROVED and arguments.target_type == "channel" and place != turn.place:
+        if stranger:
             reason = gettext_lazy("somebody who is not approved wants me to write in {target}", target=name)
             require(Need(Kind.TOOL, f"send_message to {place}", reason), context.permit)
         pieces = package(arguments.content, endpoint)

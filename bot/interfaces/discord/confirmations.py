@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from bot.interfaces.discord.components import Heard, hear
 from bot.interfaces.discord.responses import Interaction, change, defer
+from bot.services.results import Markdown
 from memory.store.recent import RecentValues
 from sources.discord.cards import PLAIN
 from texts import _, gettext_noop
@@ -78,7 +79,8 @@ class Questions:
             elif named["answer"] == "no":
                 await change(interaction, _("Nothing was done."), PLAIN)
             else:
-                await change(interaction, asked.question, PLAIN)
+                quoted = Markdown().text(asked.question).replace("\n", "\n> ")
+                await change(interaction, _("You confirmed this:\n> {question}", question=quoted), PLAIN)
                 await confirmed(interaction, asked.name, asked.given, sure=True, shown=asked.question)
 
         return hear(_ID, pressed)

@@ -41,9 +41,10 @@ _Text = Annotated[_Words, Param("What is true instead", example="I'm allergic to
 
 
 def _written(fact: Fact, own: Collection[PersonId]) -> str:
-    """A fact in one line: its kind, who said it, and, unless the reader said it, whether it is doubtful."""
-    by = f" ({one_line(fact.speaker, 24)})" if fact.speaker else ""
-    doubt = "" if fact.trust >= Trust.APPROVED or fact.person in own else _(" [unverified]")
+    """A fact in one line: its kind and, unless the reader said it, who did and whether it is doubtful."""
+    theirs = fact.person in own
+    by = f" ({one_line(fact.speaker, 24)})" if fact.speaker and not theirs else ""
+    doubt = "" if fact.trust >= Trust.APPROVED or theirs else _(" [unverified]")
     return f"{_(fact.label)}{by}: {one_line(fact.text)}{doubt}"
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from bot.agents.permissions import cards, who_may
-from bot.agents.permissions.broker import Broker, Ruling
+from bot.agents.permissions.broker import Broker, Ruling, target_named
 from bot.agents.permissions.who_may import Action, Approver, People, may_answer
 from bot.agents.tools.base import Tool, Toolset
 from bot.agents.tools.recall import OBSERVATIONS
@@ -89,11 +89,12 @@ class RequestRow(Row):
     asked: datetime = Field(validation_alias="created_at")
     until: datetime = Field(validation_alias="expires_at")
     words: str = Field(default="", exclude=True)
-    """What a memory tool will do, as Markdown; empty for any other, and for what was said in direct messages."""
+    """What it will do, as Markdown; empty if there are no words for it, and for what was said in direct messages."""
     name: str = Field(default="", exclude=True)
 
     @classmethod
     def of(cls, rows: Rows, request: Request) -> "RequestRow":
+        readable = _OWNERS.may_use(request.hearers.audience)
         return cls.from_record(
             request,
             agent=agents.agent(rows, request.agent).name,
@@ -101,11 +102,17 @@ class RequestRow(Row):
             reason=_(request.reason),
             person=person_named(rows, request.person, _OWNERS) if request.person else "",
             place=place_title(place_named(rows, request.place, _OWNERS)),
-            words=cards.in_words(request) if _OWNERS.may_use(request.hearers.audience) else "",
+            words=cards.in_words(request, target_named(rows, request)) if readable else "",
             name=person_called(rows, request.person, _OWNERS) if request.person else "",
         )
 
     phrase = gettext_noop("{tool}: {reason}; expires {until}{id}")
+
+    @property
+    def called(self) -> str:
+        """Also with its number and who asked, as several may be alike."""
+        asked = _("asked by {person}", person=self.name) if self.name else ""
+        return f"{', '.join(filter(None, (f'{self.tool} #{code(self.id)}', asked)))}: {self.reason}"
 
     def line(self, markup: Markup) -> str:
         if isinstance(markup, Plain):
@@ -172,7 +179,7 @@ class PermitList(Result):
 
 
 class RequestDetails(Result):
-    """`words` is Markdown and says what a memory tool will do; empty for any other, and where it may not be read."""
+    """`words` is Markdown and says what it will do; empty if there are no words for it or it may not be read."""
 
     id: str
     text: str
@@ -358,7 +365,7 @@ class Approvals(Service, frozen=True):
     def suggest_requests(self, rows: Rows, caller: Caller) -> Suggestions:
         """What can still be answered; what was allowed and is not carried out yet cannot."""
         found = [each for each in open_requests(rows, caller.approver) if each.status is Status.WAITING]
-        return [(str(each.id), f"{each.tool}: {_(each.reason)}") for each in found]
+        return [(row.id, row.called) for row in (RequestRow.of(rows, each) for each in found)]
 
     @suggestions("permits")
     def suggest_permits(self, rows: Rows, _caller: Caller) -> Suggestions:
@@ -386,7 +393,8 @@ class Approvals(Service, frozen=True):
         private = not _OWNERS.may_use(found.hearers.audience) and found.person != who.person
         hidden = _("(hidden, because they come from somebody's direct messages)")
         text = _("`{tool}`\n{reason}\n{stands}", tool=found.tool, reason=_(found.reason), stands=stands)
-        words, exact = ("", hidden) if private else (cards.in_words(found), cards.visible_text(found.arguments))
+        words = "" if private else cards.in_words(found, target_named(rows, found))
+        exact = hidden if private else cards.visible_text(found.arguments)
         return RequestDetails(id=str(found.id), text=text, arguments=exact, words=words)
 
     async def _answer(self, caller: Caller, request: str, verdict: Verdict) -> PermitAnswer:

@@ -87,6 +87,8 @@ def _title(job: str) -> str:
         return _("Check the source {source}", source=subject)
     if name == "patrol":
         return _("Patrol “{name}”", name=subject)
+    if name == "reminder" and subject.endswith(":again"):
+        return _("Remind somebody once more, if it is not done")
     return _(_TITLES[name]) if name in _TITLES else name if subject.isdecimal() else job
 
 
@@ -118,8 +120,9 @@ class JobRow(Row):
     def title(self) -> str:
         if not self.own:
             return _title(self.id)
-        event = self.id.startswith("event:")
-        return _("Event “{text}”", text=self.own) if event else _("Reminder “{text}”", text=self.own)
+        again = self.id.endswith(":again")
+        text = gettext_noop("Reminder “{text}”, once more") if again else gettext_noop("Reminder “{text}”")
+        return _(gettext_noop("Event “{text}”") if self.id.startswith("event:") else text, text=self.own)
 
     def line(self, markup: Markup) -> str:
         outcome = _(_OUTCOMES.get(self.outcome, self.outcome))

@@ -29,7 +29,8 @@ async def test_approve_suggests_what_waits_and_allows_it(asking: Live) -> None:
     card = await t.waiting(t.ana, channel, content, DONE)
     request = t.request_of(content)
     (choice,) = await t.olga.autocomplete("permits approve", "request", "")
-    assert (choice.value, choice.name) == (str(request), "recall: the agent's rules require approval for recall")
+    named = f"recall #{str(request)[-6:]}, asked by Annie: the agent's rules require approval for recall"
+    assert (choice.value, choice.name) == (str(request), named)
     assert [found.value for found in await t.olga.autocomplete("permits approve", "request", "reca")] == [str(request)]
     assert await t.olga.autocomplete("permits approve", "request", "send") == []
     assert await t.ana.autocomplete("permits approve", "request", "", channel) == []
@@ -160,7 +161,8 @@ async def test_carrying_words_from_a_dm_asks_who_said_them_and_for_a_stranger_th
     card, request = await t.card_of(words, cleo.direct), t.request_of(words)
     assert labels(card) == LABELS
     assert words in card.text
-    assert channel.name in card.text
+    assert f"What: Say “{words}” in \\#hall in Home (`send_message`)" in card.text
+    assert "if you allow it, somebody in charge is asked, too" in card.text
     assert words in (await cleo.press(card, "Details")).text
     assert await t.olga.autocomplete("permits approve", "request", "") == []
     refused(await t.olga.command("permits approve", {"request": str(request)}), "no such request for you to answer")

@@ -276,6 +276,7 @@ async def test_a_list_has_pages_and_what_can_be_done_with_one_of_its_things_also
         assert "gnus" in await t.final(chosen)
         known = (await t.ana.command("facts list")).shown
         assert "zebras" not in known.text
+        assert "Annie" not in known.text, "what she said herself needs no name"
         (fact,) = [each["options"][0]["value"] for each in parts(known.components) if each.get("options")]
         chosen = (await t.ana.select(known, "Choose one", fact)).shown
         await t.ana.press(chosen, "Forget")

@@ -82,7 +82,7 @@ async def test_others_look_and_change_nothing_that_is_not_about_them(offline_ser
     assert (await memory(t.ana, "history", t.general, label="persona")).text == before
     secret = (await memory(t.ana, "show", t.general, label="no such")).text
     assert "There is no block" in secret
-    looking, changing = {"History", "Who wrote what"}, {"Edit", "Undo or redo", "Share"}
+    looking, changing = {"Show", "History", "Who wrote what"}, {"Edit", "Undo or redo", "Share"}
     for person, offered in ((t.ana, looking), (t.olga, looking | changing)):
         listed = (await memory(person, "list", t.general)).shown
         chosen = (await person.select(listed, "Choose one", "persona")).shown

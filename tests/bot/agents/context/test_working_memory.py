@@ -34,6 +34,7 @@ from tests.bot.parts import (
     says,
 )
 from tests.bot.stage import Service, Setting, running
+from texts import unpacked
 
 GUILD = guild("guild")
 ANNEX, ABROAD, ATTIC = channel("annex"), channel("port", of="abroad"), private("attic")
@@ -209,5 +210,5 @@ async def test_what_expired_is_deleted_hourly_in_slices(tmp_path: Path, monkeypa
         assert counts == [8, 3, 1]
         row = "SELECT last_outcome, last_detail, next_at FROM jobs WHERE id = 'upkeep.working'"
         ((outcome, detail, after),) = [tuple(each) for each in await service.rows(row)]
-        assert (outcome, detail) == ("run", "2 expired entries of working memory deleted")
+        assert (outcome, unpacked(detail)) == ("run", "2 expired entries of working memory deleted")
         assert after == "2026-11-22T13:50:00.000Z"

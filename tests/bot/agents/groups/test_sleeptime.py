@@ -255,7 +255,7 @@ def test_the_job_says_which_groups_it_gave_a_turn_to_each_reader_in_their_langua
     jobs.put(tx, NewJob(SLEEPTIME, SLEEPTIME, "", NOON), NOON)
     (job,) = jobs.listing(tx, 1)
     for fired, words, german in (
-        ([], "nothing had to be done", "nichts war zu tun"),
+        ([], "nothing had to be done", "es gab nichts zu tun"),
         (
             ["Night (sync)", "Day (idle)"],
             "gave a turn to Night (sync), Day (idle)",

@@ -114,6 +114,14 @@ def test_a_call_of_a_memory_tool_is_told_in_words_with_all_that_it_gives(
     assert what(shown(tool, arguments)) == f"{words} (`{tool}`)"
 
 
+def test_a_message_is_told_in_words_with_the_name_of_its_place() -> None:
+    given = {"target_type": "channel", "target": "discord:12", "content": "Ana is *in*", "file_name": ""}
+    made = request("send_message", json.dumps(given))
+    assert cards.in_words(made, "#hall in Home") == r"Say “Ana is \*in\*” in \#hall in Home"
+    private = request("send_message", json.dumps(given | {"target_type": "person", "target": "", "file_name": "a.md"}))
+    assert cards.in_words(private, "") == "Say “Ana is \\*in\\*” in a direct message; file\\_name: “a.md”"
+
+
 def test_what_is_no_call_of_a_memory_tool_has_no_words() -> None:
     assert what(shown("bell", INSERT)) == "`bell`"
     assert what(shown("recall", {"operation": ["insert"], "content": "x"})) == "`recall`"
