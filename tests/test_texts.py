@@ -285,6 +285,9 @@ def test_a_stored_message_is_english_in_its_column_and_translated_where_it_is_re
         assert _(texts.unpacked(texts.packed(plain))) == plain
     for damaged in ('["a", ["{x.y}"], {"x": "b"}]', '["a", ["one", "more"], {}]', '["a", ["{x[a]}"], {"x": "b"}]'):
         assert texts.unpacked(damaged) == damaged
+    for imported in ("{a.__format__.__globals__[json].codecs.sys.path}", "{a.real}", "{a:>9999999999}", "{a:{a}}"):
+        looks = json.dumps(["x", [imported], {"a": 1}])
+        assert _(texts.unpacked(looks)) == looks, "of the program's own memory, no message says anything"
 
 
 def test_what_is_quoted_in_a_message_stays_on_one_line_and_cannot_turn_it_around() -> None:

@@ -15,6 +15,7 @@ from contextlib import AbstractContextManager, contextmanager
 from contextvars import Context, ContextVar, copy_context
 from datetime import UTC, datetime, time
 from pathlib import Path
+from string import Formatter
 from typing import Any, TypeAlias, TypeVar
 
 T = TypeVar("T")
@@ -206,6 +207,7 @@ def _value(value: object, text: str = "", name: str = "") -> object:
 
 
 _MARKS = "“„「"
+_LONGEST_FORM = 5  # of a value in a message, such as ",.0f"
 _JOINERS = "\u200c\u200d"  # within words and emoji
 
 
@@ -290,12 +292,19 @@ def _parts(value: object) -> object:
 
 def _from_parts(value: Any) -> Any:
     match value:
-        case [str(), [str(), *_] as forms, dict() as values]:
+        case [str(), [str(), *_] as forms, dict() as values] if all(map(_only_inserts, forms)):
             return _Lazy(tuple(forms), {name: _from_parts(each) for name, each in values.items()})
         case {"at": str(moment)}:
             return datetime.fromisoformat(moment)
         case _:
             return value
+
+
+def _only_inserts(message: str) -> bool:
+    """Whether a message names values alone: one that was imported could also look into them and what is behind, or
+    fill the memory with spaces."""
+    fields = ((name, form or "") for _said, name, form, _how in Formatter().parse(message) if name is not None)
+    return all(name.isidentifier() and len(form) <= _LONGEST_FORM and "{" not in form for name, form in fields)
 
 
 class TextError(Exception):
