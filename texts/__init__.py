@@ -161,6 +161,11 @@ def number_text(value: float, form: str = ",") -> str:
     return text.translate(_GERMAN) if language() == "de" else text
 
 
+def money_text(dollars: float) -> str:
+    """An amount of money; a small one with what matters of it."""
+    return _("${amount}", amount=number_text(dollars, ",.2f" if dollars == 0 or abs(dollars) >= 0.1 else ".4f"))
+
+
 def size_text(count: int) -> str:
     """A number of bytes, in MB or kB."""
     if count >= 1_000_000:

@@ -198,6 +198,15 @@ async def test_costs_are_told_by_purpose_and_with_what_was_cached(demo: Site) ->
     assert re.search(r"tokens in, [1-9]\d% cached", page)
     assert "memory upkeep" in page
     assert page.partition('<div class="grid two">')[2].count("<section") == 4, "two columns of two"
+    amounts = re.findall(r"\$(\d+\.\d+)", (await demo.get("/commands/cost")).text)
+    assert any(float(each) >= 0.1 for each in amounts)
+    assert all(len(each.partition(".")[2]) == (4 if 0 < float(each) < 0.1 else 2) for each in amounts), amounts
+
+
+async def test_connections_name_their_entry_by_a_short_number(demo: Site) -> None:
+    shown = html.unescape((await demo.get("/commands/graph")).text).partition("<pre>")[2].partition("</pre>")[0]
+    assert re.search(r"^Robin travels to Lisbon #\w{6}$", shown, re.MULTILINE)
+    assert "ent_" not in shown
 
 
 async def test_logs_are_filtered_by_turn_and_component(s: Site, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -79,11 +79,7 @@ def number(value: float | None) -> str:
 
 
 def money(value: float | None) -> str:
-    """In dollars; small amounts with what matters of them."""
-    if value is None:
-        return "–"
-    amount = number_text(value, ",.2f" if value == 0 or abs(value) >= 0.1 else ".4f")
-    return texts._("${amount}", amount=amount)
+    return "–" if value is None else texts.money_text(value)
 
 
 @cache

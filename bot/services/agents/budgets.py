@@ -25,7 +25,7 @@ from memory.store.database import Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import PersonId
 from scheduler.descriptions import date_words
-from texts import _, gettext_noop, ngettext, ngettext_noop, number_text
+from texts import _, gettext_noop, money_text, ngettext, ngettext_noop, number_text
 
 _SWEEP = commit_point("budget.sweep")
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -118,11 +118,7 @@ class BillRow(Row):
         return cls.from_record(bill, cost_usd=round(bill.cost_usd, 6))
 
     def line(self, markup: Markup) -> str:
-        money = (
-            _("${amount}", amount=number_text(self.cost_usd, ".4f"))
-            if self.unpriced < self.calls
-            else _("price unknown")
-        )
+        money = money_text(self.cost_usd) if self.unpriced < self.calls else _("price unknown")
         if 0 < self.unpriced < self.calls:
             one, more = ngettext_noop("and {count} unpriced call", "and {count} unpriced calls")
             money += f" {ngettext(one, more, self.unpriced)}"

@@ -32,7 +32,7 @@ from memory.store.clock import Clock
 from memory.store.constellation import Constellations
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
-from memory.store.ids import ConstellationId, PersonId, TurnId, place_source
+from memory.store.ids import ConstellationId, PersonId, TurnId, code, place_source
 from memory.store.logs import Log
 from sources.text import one_line
 from texts import _, gettext_noop
@@ -224,7 +224,8 @@ class TripleRow(Row):
     says: str = Field(validation_alias="content")
     at: datetime
 
-    phrase = gettext_noop("{subject} {relation} {object} (entry {entry})")
+    def line(self, markup: Markup) -> str:
+        return self.told(markup, "{subject} {relation} {object}{number}", number=markup.number(code(self.entry)))
 
 
 class Graph(Result):

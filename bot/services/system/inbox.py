@@ -28,7 +28,7 @@ from memory.store.row_mapper import ending
 from scheduler.descriptions import date_words
 from sources.bluesky.keys import NAME as BLUESKY
 from sources.text import one_line, place_title
-from texts import _, gettext_noop, ngettext, number_text
+from texts import _, gettext_noop, money_text, ngettext
 
 _SUGGESTED = 100
 _STATES = {
@@ -220,10 +220,8 @@ class DayRow(Row):
     cost_usd: float
 
     def line(self, markup: Markup) -> str:
-        text = gettext_noop("{day}: {heard} received, {answered} answered, ${cost}")
-        return self.told(
-            markup, text, day=date_words(date.fromisoformat(self.day)), cost=number_text(self.cost_usd, ".2f")
-        )
+        text = gettext_noop("{day}: {heard} received, {answered} answered, {cost}")
+        return self.told(markup, text, day=date_words(date.fromisoformat(self.day)), cost=money_text(self.cost_usd))
 
 
 class StageRow(Row):

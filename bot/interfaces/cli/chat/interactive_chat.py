@@ -44,7 +44,7 @@ from bot.services.people.web_access import sign_in_words
 from memory.store.errors import StoreError
 from sources.screen import ChatView, Moment
 from sources.terminal import Busy, Message, Typed
-from texts import _, error_text
+from texts import _, error_text, money_text
 
 _SIGN = "> "  # what asks for a line; only what every terminal can show
 _ANSWERS = 5  # earlier answers that a chat shows when it starts
@@ -404,4 +404,4 @@ def _hint(config: Config) -> str:
 
 def _cost(bills: list[dict[str, Any]]) -> str:
     spent = sum(each.get("cost_usd") or 0 for each in bills)
-    return _("${amount} in 24 hours", amount=f"{spent:.4f}".rstrip("0").rstrip(".")) if spent else ""
+    return _("{cost} in 24 hours", cost=money_text(spent)) if spent else ""
