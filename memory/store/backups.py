@@ -8,6 +8,7 @@ not be undone: erasures begun since (`memory.store.erasure_records`), and choice
 import hashlib
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
@@ -18,7 +19,7 @@ from typing import Any
 from msgspec import Struct
 
 from memory.store import erasure_records
-from memory.store.clock import to_text, utc_now
+from memory.store.clock import from_text, to_text, utc_now
 from memory.store.constellation import Constellation, constellations, registered, set_aside
 from memory.store.database import Rows, Tx, Value, as_dict
 from memory.store.errors import StoreError
@@ -29,6 +30,8 @@ from memory.store.sqlite import connect, copy_database, damage, driver, transact
 FOLDER = BACKUPS
 _MANIFEST = "manifest.json"
 _GLOBAL = "global.db"
+_FILE = re.compile(r"global\.db|constellations/[0-9A-Za-z_-]+/carina\.db")
+"""What a backup may contain: a restore writes these files, and no others."""
 _UNFINISHED = ".part"
 RESTORING = ".restoring-"
 
@@ -61,11 +64,16 @@ def create(folder: Path, now: datetime) -> Backup:
     """
 
     def copies(making: Path) -> Iterator[Path]:
-        # The registry first: an erasure that it records as done is done in every file that is copied later.
-        for path in (folder / _GLOBAL, *registered(folder)):
-            target = private_folder((making / _named(path, folder)).parent) / path.name
-            copy_database(path, target)
-            yield target
+        def copied(name: Path) -> Path:
+            target = private_folder((making / name).parent) / name.name
+            copy_database(folder / name, target)
+            return target
+
+        # The registry first: an erasure that it records as done is done in every file that is copied later. Its copy
+        # says which files belong to it; meanwhile, more may have been created.
+        yield copied(Path(_GLOBAL))
+        for path in registered(making):
+            yield copied(path.relative_to(making))
 
     return make(folder, now, copies)
 
@@ -78,10 +86,10 @@ def make(folder: Path, now: datetime, fill: Callable[[Path], Iterable[Path]]) ->
     making = folder / FOLDER / f"{name}{_UNFINISHED}"
     if target.exists():
         raise BackupFailed("there is already a backup {name}", name=name)
-    private_folder(folder / FOLDER)
-    shutil.rmtree(making, ignore_errors=True)
-    private_folder(making)
     try:
+        private_folder(folder / FOLDER)
+        shutil.rmtree(making, ignore_errors=True)
+        private_folder(making)
         files = {_named(path, making): _verified(path) for path in fill(making)}
         manifest = {"at": at, "files": files}
         _write_manifest(making, manifest)
@@ -131,12 +139,14 @@ def damaged(folder: Path) -> dict[str, str]:
     return {each[0].name: each[1] for each in _each(folder) if not isinstance(each, Backup)}
 
 
-def rotate(folder: Path, keep: int) -> list[str]:
+def rotate(folder: Path, keep: int, made: Backup) -> list[str]:
     """Delete all but the newest `keep` backups, and unfinished ones; returns the deleted names.
+
+    The one just made counts as the newest, whatever the clock said when the others were made.
 
     Raises BackupFailed. The caller must be the only user of the folder: a backup in progress looks unfinished.
     """
-    gone = listing(folder)[max(keep, 1) :]
+    gone = [each for each in listing(folder) if each.name != made.name][max(keep, 1) - 1 :]
     try:
         for left in (*(folder / FOLDER).glob(f"*{_UNFINISHED}"), *folder.glob(f"{RESTORING}*")):
             shutil.rmtree(left)
@@ -297,6 +307,9 @@ def _read(path: Path) -> Backup:
     try:
         kept = json.loads((path / _MANIFEST).read_text("utf-8"))
         files = {str(name): str(digest) for name, digest in kept["files"].items()}
+        if _GLOBAL not in files or not all(map(_FILE.fullmatch, files)):
+            raise ValueError("it names other files than those of a data folder")
+        from_text(kept["at"])
         size = sum((path / name).stat().st_size for name in files if (path / name).exists())
         return Backup(path.name, path, str(kept["at"]), files, size)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:

@@ -239,8 +239,8 @@ def _copy(path: Path, copy: Path) -> None:
 
 
 def _remove(path: Path) -> None:
-    for each in (path, Path(f"{path}-wal"), Path(f"{path}-shm")):
-        each.unlink(missing_ok=True)
+    for ending in ("", "-wal", "-shm", "-journal"):
+        Path(f"{path}{ending}").unlink(missing_ok=True)
 
 
 def apply(path: Path, kind: Kind, most: int | None = None) -> None:

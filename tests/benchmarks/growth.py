@@ -84,7 +84,7 @@ async def _measured(world: World, folder: Path, size: int, options: Options) -> 
     begin = time.perf_counter()
     backup = await asyncio.to_thread(backups.create, folder, utc_now())
     taken = time.perf_counter() - begin
-    backups.rotate(folder, 1)
+    backups.rotate(folder, 1, backup)
     turn, wait = (percentile([getattr(each, of) for each in turns], 0.5) for of in ("busy", "turn"))
     return size, (turn, wait, edits, common, rare, question, backup.size / size, taken)
 

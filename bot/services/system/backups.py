@@ -101,7 +101,7 @@ class Backups:
         try:
             async with self._one:
                 made = await asyncio.to_thread(backups.create, self.folder, self.clock())
-                gone = await asyncio.to_thread(backups.rotate, self.folder, self.keep)
+                gone = await asyncio.to_thread(backups.rotate, self.folder, self.keep, made)
                 damaged = await asyncio.to_thread(backups.damaged, self.folder)
         except StoreError as error:
             raise UserError(error_text(error)) from error

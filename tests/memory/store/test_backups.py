@@ -1,5 +1,6 @@
 """Backups: whole or not there, verified, rotated; what is put back brings nobody back who was erased."""
 
+import asyncio
 import os
 import shutil
 from collections.abc import Callable
@@ -19,7 +20,7 @@ from memory.store.database import Rows, Tx
 from memory.store.erasure_records import Erasure
 from memory.store.faults import commit_point
 from memory.store.ids import ErasureId, PersonId
-from memory.store.sqlite import connect
+from memory.store.sqlite import connect, copy_database
 
 WRITE = commit_point("test.backup_write")
 T = TypeVar("T")
@@ -90,7 +91,15 @@ async def test_a_damaged_backup_is_refused_and_nothing_is_changed(tmp_path: Path
     assert position(tmp_path) == "after"
 
 
-@pytest.mark.parametrize("kept", [b"", b"[]", b"\xff", b'{"at": "2026", "files": 1}', b"{}"])
+@pytest.mark.parametrize(
+    "kept",
+    [b"", b"[]", b"\xff", b'{"at": "2026", "files": 1}', b"{}"]
+    + [
+        b'{"at": "2026-03-02T12:00:00.000Z", "files": {"global.db": "", "%s": ""}}' % name
+        for name in (b"../../global.db", b"/etc/passwd", b"constellations/../carina.db", b"carina.toml")
+    ]
+    + [b'{"at": "2026-03-02T12:00:00.000Z", "files": {}}', b'{"at": "early", "files": {"global.db": ""}}'],
+)
 async def test_one_that_is_damaged_is_named_and_keeps_no_other_from_being_used(tmp_path: Path, kept: bytes) -> None:
     await lived(tmp_path, "x")
     names = [backups.create(tmp_path, NOW + timedelta(days=day)).name for day in range(3)]
@@ -98,7 +107,7 @@ async def test_one_that_is_damaged_is_named_and_keeps_no_other_from_being_used(t
     assert [each.name for each in backups.listing(tmp_path)] == [names[2], names[0]]
     ((name, words),) = backups.damaged(tmp_path).items()
     assert (name, "cannot be read" in words) == (names[1], True)
-    assert backups.rotate(tmp_path, 1) == [names[0]]
+    assert backups.rotate(tmp_path, 1, backups.listing(tmp_path)[0]) == [names[0]]
     assert backups.restore(tmp_path, backups.listing(tmp_path)[0]) == (0, [])
 
 
@@ -152,12 +161,48 @@ async def test_a_backup_of_a_registry_that_cannot_take_what_must_hold_changes_no
     assert not list(tmp_path.glob(".restoring-*"))
 
 
+async def test_the_one_just_made_stays_where_the_clock_was_set_back(tmp_path: Path) -> None:
+    await lived(tmp_path, "x")
+    names = [backups.create(tmp_path, NOW - timedelta(days=day)).name for day in range(3)]
+    made = backups.create(tmp_path, NOW - timedelta(days=900))
+    assert backups.rotate(tmp_path, 2, made) == names[1:]
+    assert {each.name for each in backups.listing(tmp_path)} == {made.name, names[0]}
+
+
+async def test_where_no_folder_can_be_made_no_backup_is_and_that_is_said(tmp_path: Path) -> None:
+    await lived(tmp_path, "x")
+    (tmp_path / "backups").write_text("in the way", "utf-8")
+    with pytest.raises(BackupFailed, match="no backup could be created"):
+        backups.create(tmp_path, NOW)
+
+
+async def test_a_constellation_that_is_created_meanwhile_is_in_the_backup_or_unknown_to_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await lived(tmp_path, "x")
+    waiting = ["garden"]
+
+    def copied(path: Path, target: Path) -> None:
+        if waiting:
+            asyncio.run(grown(tmp_path, waiting.pop()))
+        copy_database(path, target)
+
+    monkeypatch.setattr("memory.store.backups.copy_database", copied)
+    made = await asyncio.to_thread(backups.create, tmp_path, NOW)
+    assert len(made.files) == 3
+
+
+async def grown(folder: Path, name: str) -> None:
+    async with Constellations.open(folder, lambda: NOW) as constellations:
+        await constellations.ensure(name, OWNER)
+
+
 async def test_the_oldest_go_and_so_does_what_was_never_finished(tmp_path: Path) -> None:
     await lived(tmp_path, "x")
     names = [backups.create(tmp_path, NOW + timedelta(days=day)).name for day in range(4)]
     (tmp_path / "backups" / "2026.part").mkdir()
     (tmp_path / ".restoring-2026").mkdir()
-    assert backups.rotate(tmp_path, 2) == [names[1], names[0]]
+    assert backups.rotate(tmp_path, 2, backups.listing(tmp_path)[0]) == [names[1], names[0]]
     assert sorted(path.name for path in (tmp_path / "backups").iterdir()) == sorted(names[2:])
     assert not list(tmp_path.glob(".restoring-*"))
 
