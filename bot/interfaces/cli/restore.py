@@ -1,4 +1,4 @@
-"""`carina backup restore`: restores a backup, or the replica of Litestream, while no service runs."""
+"""`carina backup list` and `restore` while no service runs: a backup, or the replica of Litestream, is restored."""
 
 from datetime import datetime
 from typing import Annotated
@@ -11,10 +11,11 @@ from bot.config import Config
 from bot.errors import UserError
 from bot.interfaces.control.async_client import hold
 from bot.runtime.replication import replica_of
-from bot.services.caller import TERMINAL_ONLY, Caller
+from bot.services.caller import TERMINAL_ONLY, Caller, Via
 from bot.services.people.erasure_job import Eraser
 from bot.services.registry import Options, Param, operation
-from bot.services.results import Markup, Result
+from bot.services.results import Listing, Markup, Result
+from bot.services.system.backups import BackupRow, Backups
 from memory.store import backups, erasure_records
 from memory.store.clock import from_text, utc_now
 from memory.store.constellation import Constellations
@@ -69,6 +70,11 @@ class RestoreResult(Result):
 
 class Restore(Struct, frozen=True):
     config: Config
+
+    @operation("backup.list", "List the backups, newest first", Action.BACKUP, Options(via=frozenset(Via)))
+    async def list_backups(self, caller: Caller) -> Listing[BackupRow]:
+        """List them without opening the databases, which may be what has to be restored."""
+        return await Backups(self.config.home, utc_now, keep=0).list_backups(caller)
 
     @operation("backup.restore", "Restore a backup, replacing all data; erased people stay erased", Action.BACKUP, _ASK)
     async def restore(self, caller: Caller, name: _Name = "", from_replica: _Replica = False) -> RestoreResult:

@@ -12,6 +12,7 @@ import pytest
 from bot.config import load_config
 from bot.errors import UserError
 from bot.interfaces.cli.local_operations import local_registry
+from bot.interfaces.cli.manifest import operation_entry
 from bot.services.caller import Unconfirmed, owner_at_terminal
 from bot.services.results import Markdown, Result
 from bot.services.system.backups import Backups
@@ -124,6 +125,16 @@ async def test_nobody_is_asked_while_a_process_uses_the_folder(folder: Path) -> 
         await offered.call("backup.restore", owner_at_terminal(), {"name": name})
     with DataFolder(folder).lock(), pytest.raises(FolderLocked, match="Stop it, then restore"):
         await offered.call("backup.restore", owner_at_terminal(), {"name": name})
+
+
+async def test_they_are_listed_where_nothing_can_be_opened(folder: Path) -> None:
+    backup, config = backups.create(folder, NOW), load_config({"CARINA_HOME": str(folder)}, folder)
+    offered = local_registry(config, "bot.interfaces.cli.restore:Restore")
+    next(folder.glob("constellations/*/carina.db")).unlink()
+    (folder / "global.db").unlink()
+    assert operation_entry("backup.list").where == "idle"
+    found = await offered.call("backup.list", OWNER, {})
+    assert [each["name"] for each in found.data()] == [backup.name]
 
 
 async def told(folder: Path, backup: Backup) -> str:
