@@ -38,11 +38,11 @@ from memory.portability.tables import ExportScope
 from memory.store import erasure_records
 from memory.store.backups import RESTORING
 from memory.store.clock import utc_now
-from memory.store.constellation import Constellation, Constellations, constellations
+from memory.store.constellation import Constellation, Constellations, constellations, require
 from memory.store.database import Rows
 from memory.store.folder import DataFolder, private_folder
 from memory.store.migrations import Kind as File
-from memory.store.migrations import migrations
+from memory.store.migrations import check, migrations, status
 from memory.store.records import replace
 from memory.store.sqlite import connect, copy_database
 from sources.terminal import PERSON
@@ -212,12 +212,19 @@ class CarFiles(Struct, frozen=True):
             return found, search(Rows(raw), name)
 
     def _constellation(self, name: str) -> Constellation:
-        """The constellation of that name, or the configured one. Raises UserError."""
+        """The constellation of that name, or the configured one, in this program's version.
+
+        Raises UserError, and StoreError for a file of another version: its export would claim this one.
+        """
         folder, wanted = DataFolder(self.config.home), name or self.config.constellation.name
         if not folder.global_db.exists():
             raise UserError("There is no data in {path} yet, so nothing can be exported.", path=folder.path)
+        check(status(folder.global_db, File.GLOBAL))
         with closing(connect(folder.global_db, read_only=True)) as raw:
-            return find(constellations(Rows(raw), folder.path), wanted, NO_CONSTELLATION)
+            found = find(constellations(Rows(raw), folder.path), wanted, NO_CONSTELLATION)
+        require(found.path)
+        check(status(found.path, File.CONSTELLATION))
+        return found
 
     async def _export(
         self, found: Constellation, kind: Kind, of: Constellation | Agent | Group, part: ExportScope, arguments: Target

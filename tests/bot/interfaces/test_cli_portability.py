@@ -56,6 +56,18 @@ def test_a_constellation_moves_into_another_home(home: Path) -> None:
     assert "`persona` (Carina, all places): Who the agent is and how it behaves" in run(home, "memory", "list")[1]
 
 
+def test_a_file_of_another_version_is_not_exported_as_one_of_this(tmp_path: Path) -> None:
+    with tarfile.open(RECORDED / "folder.tar.gz") as recorded:
+        recorded.extractall(tmp_path, filter="data")
+    (tmp_path / "data" / "carina.toml").rename(tmp_path / "carina.toml")
+    file, now = tmp_path / "one.car", datetime(2026, 11, 24, tzinfo=UTC)
+    code, _, errors = run(tmp_path, "export", "constellation", "-o", str(file))
+    assert (code, "run `carina db migrate`" in errors, file.exists()) == (3, True, False)
+    migrate(tmp_path / "data" / "global.db", Kind.GLOBAL, now)
+    code, _, errors = run(tmp_path, "export", "agent", "Nora", "-o", str(file))
+    assert (code, "run `carina db migrate`" in errors, file.exists()) == (3, True, False)
+
+
 def test_an_imported_constellation_is_used_before_the_configured_one_exists(home: Path) -> None:
     other, file = beside(home), str(home.parent / "one.car")
     assert run(home, "export", "constellation", "-o", file)[0] == 0
