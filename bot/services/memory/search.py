@@ -175,8 +175,8 @@ class HitRow(Row):
         told = [*told, markup.time(self.when), *([_("perhaps")] if self.perhaps else [])]
         around = ((_("just before"), self.before), (_("just after"), self.after)) if self.matched.around else ()
         beside = [f"{word}: {markup.text(one_line(self._said(said), _BESIDE))}" for word, said in around if said]
-        text = markup.quote(" ".join(self.text[:_SHOWN].split()))
-        return "\n".join([text, *map(markup.small, (*beside, ", ".join(told)))])
+        said = self.text.replace("**", "") if self.kind == "message" else self.text
+        return "\n".join([markup.quote(one_line(said, _SHOWN)), *map(markup.small, (*beside, ", ".join(told)))])
 
     def _said(self, beside: Beside) -> str:
         return f"{self._called(beside.id, beside.by)}: {beside.text}"

@@ -38,6 +38,7 @@ _ANSWER = commit_point("approval.answer")
 _EXPIRE = commit_point("approval.expire")
 
 _LOOK_SECONDS = 15.0  # between checks for expired requests
+_NO_REQUEST = gettext_noop("There is no such request for you to answer. `carina permits list` shows those that wait.")
 _OPEN = (Status.WAITING, Status.APPROVED)
 _OWNERS = Scope(OWNER)
 _BLOCK = "block:"
@@ -387,7 +388,7 @@ class Approvals(Service, frozen=True):
         """A request with all arguments, and its state, for those who are asked. Raises UserError."""
         found = permission_requests.get(rows, RequestId(min(request, LARGEST)))
         if found is None or not may_answer(found, who.identities):
-            raise UserError("There is no such request for you to answer.")
+            raise UserError(_NO_REQUEST)
         decision = self.broker.decision(rows, found, place_source(who.person))
         stands = _("It is waiting for an answer.") if found.status is Status.WAITING else decision
         private = not _OWNERS.may_use(found.hearers.audience) and found.person != who.person
@@ -403,7 +404,7 @@ class Approvals(Service, frozen=True):
         if not ruling.counted:
             # A person who is not asked does not learn whether there is one.
             asked = ruling.request is not None and may_answer(ruling.request, caller.approver.identities)
-            raise UserError(ruling.words if asked else _("There is no such request for you to answer."))
+            raise UserError(ruling.words if asked else _(_NO_REQUEST))
         return PermitAnswer(id=str(number), text=ruling.words)
 
     def _subject(self, agent: Agent, wanted: GrantPermit) -> tuple[Kind, str, dict[str, Any]]:

@@ -9,7 +9,7 @@ from bot.services.caller import owner_at_terminal
 from bot.services.memory.archival import Archive
 from bot.services.memory.search import SearchResults
 from bot.services.registry import Registry
-from bot.services.results import Plain
+from bot.services.results import Markdown, Plain
 from memory.activity import Details, NewEvent, note
 from memory.people.audience import OWNER, Trust
 from memory.store.database import Database, Tx
@@ -107,6 +107,15 @@ async def test_only_the_readers_own_messages_are_said_by_you(service: Service) -
     found = await offered.call("search", curious(), {"text": "gannet", "role": "user"})
     assert isinstance(found, SearchResults)
     assert {hit.text: hit.who for hit in found.hits} == {"the gannet is mine": "you", "the gannet is ours": "Bob"}
+
+
+async def test_a_long_message_is_cut_visibly_and_without_marks_of_bold(service: Service) -> None:
+    await service.heard(said(f"**The gannet**: {'word ' * 100}", 1))
+    offered = registry(search(service.database, PEOPLE, service.clock))
+    found = await offered.call("search", curious(), {"text": "gannet"})
+    text, *_more = found.lines(Markdown())
+    assert text.startswith("> The gannet: word word ")
+    assert text.split("\n")[0].endswith("…")
 
 
 async def test_direct_messages_are_ours_to_who_reads_of_them(service: Service) -> None:
