@@ -151,6 +151,8 @@ class BlueskyEndpoint(Endpoint):
         if delivery.act != "quote":
             standing = await self._existing_record(delivery, found.liked if delivery.act == "like" else found.reposted)
             return standing or await self._create(delivery, {**made, "subject": subject})
+        if found.quotes_closed:
+            raise DeliveryFailed(gettext_lazy("the author of the post does not let the bot quote it"))
         record = await self._record(delivery, ())
         return await self._create(delivery, {**record, "embed": {"$type": _QUOTE, "record": subject}})
 

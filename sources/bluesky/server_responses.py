@@ -61,7 +61,7 @@ class Reference(Struct, frozen=True):
 
 
 class Post(Struct, frozen=True):
-    """One post. `replies_closed`: a gate keeps us from replying to it."""
+    """One post. `replies_closed`, `quotes_closed`: a gate of its author keeps us from replying to it, or quoting it."""
 
     uri: str
     cid: str
@@ -84,6 +84,7 @@ class Post(Struct, frozen=True):
     reposted: str = ""
     """URIs of our records that do so, as the public server has them."""
     replies_closed: bool = False
+    quotes_closed: bool = False
 
     @property
     def id(self) -> str:
@@ -158,6 +159,7 @@ def post(data: Any) -> Post | None:
         liked=text_of(viewer.get("like")),
         reposted=text_of(viewer.get("repost")),
         replies_closed=bool(viewer.get("replyDisabled")),
+        quotes_closed=bool(viewer.get("embeddingDisabled")),
     )
 
 

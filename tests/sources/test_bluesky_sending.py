@@ -179,6 +179,9 @@ async def test_a_reply_elsewhere_is_not_said_where_it_is_not_wanted(here: Harnes
     for target, why in ((closed, "does not let the bot reply"), (robot, "a bot"), (here.bot.post("mine"), "own posts")):
         with pytest.raises(DeliveryFailed, match=why):
             await here.source().endpoint.send(delivery(ACCOUNT, "hello", act="reply", target=target.uri))
+    closed.unquotable = True
+    with pytest.raises(DeliveryFailed, match="does not let the bot quote"):
+        await here.source().endpoint.send(delivery(ACCOUNT, "hello", act="quote", target=closed.uri))
     await here.source(bot_answers_per_day=1).endpoint.send(delivery(ACCOUNT, "beep", act="reply", target=robot.uri))
 
 

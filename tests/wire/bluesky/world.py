@@ -101,6 +101,7 @@ class Post:
     indexed_at: str
     gate: bool = False
     """Whether only those mentioned may reply."""
+    unquotable: bool = False
 
     @property
     def reference(self) -> Json:
@@ -236,6 +237,7 @@ class World:
             **({} if quoted is None else {"embed": self.quote_view(quoted, viewer)}),
             "indexedAt": post.indexed_at,
             "viewer": ({"replyDisabled": True} if closed else {})
+            | ({"embeddingDisabled": True} if post.unquotable else {})
             | self.acted(viewer, {"like": "app.bsky.feed.like", "repost": "app.bsky.feed.repost"}, post.reference),
             "labels": [],
         }
