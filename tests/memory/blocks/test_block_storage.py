@@ -10,14 +10,11 @@ from hypothesis import strategies as st
 from memory.blocks import (
     Block,
     NewBlock,
-    Permission,
     append_block,
     containers,
     create_block,
-    delete_block,
     document,
     replace_in_block,
-    visible_blocks,
     write_block,
 )
 from memory.blocks.changes import SYSTEM, Change
@@ -33,21 +30,16 @@ from memory.store.ids import TurnId
 from tests.memory.blocks.block_parts import (
     ADA,
     AGENT,
-    DM,
     GUILD,
-    IN_GUILD,
     JOB,
-    MIA,
     NOW,
     PERSON,
     author,
     below,
     blocks_store,
     made,
-    new,
     row,
 )
-from tests.memory.parts import kept_of
 
 # ---------------------------------------------------------------- the document over bytes
 
@@ -129,6 +121,17 @@ def counts(tx: Tx) -> tuple[list[int], list[int]]:
     checkpoints = tx.all("SELECT up_to_seq FROM memory_block_checkpoints ORDER BY 1")
     updates = tx.all("SELECT seq FROM memory_block_updates ORDER BY 1")
     return [each[0] for each in checkpoints], [each[0] for each in updates]
+
+
+def test_checkpoints_come_by_count_and_only_what_the_oldest_covers_is_dropped(tx: Tx) -> None:
+    block = made(tx)
+    for _ in range(3):
+        append_block(tx, author(), "notes", "a")
+    assert counts(tx) == ([3], [1, 2, 3])
+    for _ in range(8):
+        append_block(tx, author(), "notes", "b")
+    assert counts(tx) == ([6, 9], [7, 8, 9, 10, 11])
+    assert verify_block(tx, block.id) == []
 
 
 def test_checkpoints_come_by_size_and_by_age(tx: Tx) -> None:
@@ -285,41 +288,6 @@ def test_damage_to_any_blob_never_empties_a_block_silently(data: st.DataObject) 
         else:
             assert open_block(tx, block.id, SYSTEM, NOW).document.text() == block.content + "on"
             assert repair_block(tx, block.id, NOW) == ()
-
-
-# ---------------------------------------------------------------- people, and the database's own writer
-
-
-def test_what_is_held_about_a_person_can_be_counted_exported_and_erased(tx: Tx) -> None:
-    made(tx, new("mia", about=MIA, content="likes tea", permission=Permission.ADMIN))
-    made(tx, new("whispers", DM, content="secret"))
-    made(tx, new("other", content="stays"))
-    for _ in range(3):
-        append_block(tx, author(), "mia", ".")
-    held = "SELECT block_id, 1, 'update', x'00', '', audience, '' FROM memory_block_checkpoints"
-    tx.run(f"INSERT INTO memory_block_quarantine {held}")
-    delete_block(tx, author(), "mia")
-    rows = kept_of("blocks").export(tx, MIA)
-    assert [row["table"].removeprefix("memory_") for row in rows].count("blocks") == 2
-    assert {row["table"] for row in rows} == {
-        f"memory_block{rest}" for rest in ("s", "_updates", "_checkpoints", "_quarantine")
-    }
-    assert "likes tea\n.\n.\n." in [row.get("content") for row in rows]
-    assert kept_of("blocks").count(tx, MIA) == len(rows) == kept_of("blocks").erase(tx, MIA)
-    assert kept_of("blocks").count(tx, MIA) == 0
-    assert [block.label for block in visible_blocks(tx, ADA, IN_GUILD)] == ["other"]
-    assert not tx.all("SELECT 1 FROM memory_block_writers WHERE block_id NOT IN (SELECT id FROM memory_blocks)")
-
-
-def test_checkpoints_come_by_count_and_only_what_the_oldest_covers_is_dropped(tx: Tx) -> None:
-    block = made(tx)
-    for _ in range(3):
-        append_block(tx, author(), "notes", "a")
-    assert counts(tx) == ([3], [1, 2, 3])
-    for _ in range(8):
-        append_block(tx, author(), "notes", "b")
-    assert counts(tx) == ([6, 9], [7, 8, 9, 10, 11])
-    assert verify_block(tx, block.id) == []
 
 
 def test_what_was_packed_comes_out_again_and_nothing_becomes_too_large(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -51,7 +51,7 @@ from memory.search import vectors
 from memory.search.vector_texts import texts_of
 from memory.spending import ModelCost
 from memory.store.database import Tx, as_dict
-from memory.store.ids import GroupId, MessageId, PersonId, PlaceId, SessionId
+from memory.store.ids import GroupId, MessageId, OutboxId, PersonId, PlaceId, SessionId
 from memory.store.records import replace
 from tests.memory.parts import ANN, BOB, GUILD, HALL, MAIN, NOON, STAR, arrival, begun, row_of, spoken, taken
 from tests.memory.search.vector_parts import embed_all, pointing
@@ -316,6 +316,9 @@ def lived(tx: Tx) -> None:
     held = folders.from_content("hers.txt", f"the word is {SECRET}".encode())
     folders.put(tx, folder, replace(held, name=f"{SECRET}.txt", people=(ANN,)), NOON)
     block(tx, "scratchpad", person_audience(ANN), SECRET, edits=120)  # enough for checkpoints
+    damaged = "SELECT id, 1, 'update', CAST(? AS BLOB), '', audience, '' FROM memory_blocks WHERE label = 'scratchpad'"
+    tx.run(f"INSERT INTO memory_block_quarantine {damaged}", (SECRET,))
+    tx.run("UPDATE memory_blocks SET deleted_at = updated_at WHERE label = 'scratchpad'")
 
 
 def tidied(tx: Tx, scope: Scope) -> None:
@@ -336,6 +339,7 @@ def tidied(tx: Tx, scope: Scope) -> None:
 
 def others(tx: Tx) -> None:
     """What stays: Bob's life beside hers."""
+    gaps.note(tx, [Span(HALL.id, "1", "2")], "503", NOON, NOON)
     row = taken(tx, 11, "the tortoise is asleep", person=BOB)
     turn = begun(tx, row, person=BOB)
     answered(tx, turn, "Let the tortoise sleep.")
@@ -381,6 +385,7 @@ def test_what_is_counted_is_exported_without_anybody_elses_and_gone_with_the_id_
     assert "tortoise" not in json.dumps([store.export(tx, ANN) for store in personal_data.STORES])
     erase(tx, ANN)
     assert set(personal_data.count_all(tx, ANN).values()) == {0}
+    assert not tx.all("SELECT 1 FROM memory_block_writers WHERE block_id NOT IN (SELECT id FROM memory_blocks)")
     assert [store.export(tx, ANN) for store in personal_data.STORES] == [[]] * len(personal_data.STORES)
     of_people = [name for name, columns in tables(tx).items() if "person_id" in columns]
     assert not {name for name in of_people if tx.one(" ".join(["SELECT 1 FROM", name, "WHERE person_id = ?"]), (ANN,))}
@@ -448,15 +453,18 @@ def test_what_a_person_sent_is_not_taken_in_again_after_erasing(tx: Tx) -> None:
     assert holding(tx, SECRET) == []
 
 
-def test_a_turn_of_an_erased_person_is_cancelled_and_its_message_is_not_answered(tx: Tx) -> None:
-    row = taken(tx, 1, place=DIRECT)
+def test_a_turn_of_an_erased_person_is_cancelled_and_what_waits_is_neither_answered_nor_sent(tx: Tx) -> None:
+    row, waits = taken(tx, 1, place=DIRECT), taken(tx, 2, place=DIRECT)
     turn = begun(tx, row, place=DIRECT.id, scope=Scope(person_audience(ANN)))
+    queued = [outbox.add(tx, NewRow(key, HALL.id, "hi", GUILD, person=ANN), NOON) for key in ("waits", "leaves")]
+    outbox.mark_sending(tx, queued[1] or OutboxId(0), NOON)
     erase(tx, ANN)
     stored = turns.get(tx, turn.id)
     assert stored is not None
-    assert (stored.status, row_of(tx, row.id).status) == ("cancelled", inbox.Status.DONE)
+    assert stored.status == "cancelled"
+    assert [row_of(tx, each.id).status for each in (row, waits)] == [inbox.Status.DONE] * 2
+    assert [each["status"] for each in tx.all("SELECT status FROM outbox ORDER BY id")] == ["withdrawn", "sending"]
     assert inbox.open_conversations(tx) == []
-    assert HALL.id not in {place for place, _group in inbox.open_conversations(tx)}
 
 
 def test_each_reason_hides_a_person_by_itself_and_only_where_others_hear(tx: Tx) -> None:

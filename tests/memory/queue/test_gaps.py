@@ -10,7 +10,7 @@ from memory.queue.gaps import Span
 from memory.queue.inbox import Place
 from memory.store.database import Tx
 from memory.store.ids import PersonId, PlaceId
-from tests.memory.parts import ANN, NOON, arrival, kept_of
+from tests.memory.parts import ANN, NOON, arrival
 
 HALL = PlaceId("discord:10")
 SPAN = Span(HALL, "100", "999")
@@ -104,11 +104,3 @@ def test_who_wrote_directly_before_needs_not_be_looked_for(
     place = Place(PlaceId("discord:20"), kind, audience)
     inbox.accept(tx, arrival(2, place=place, person=writer, position=position), NOON)
     assert gaps.never_wrote(tx, [EVE]) == ([] if known else [EVE])
-
-
-def test_a_gap_of_direct_messages_goes_with_its_person(tx: Tx) -> None:
-    noted(tx, Span(PlaceId("discord:user:7"), "1", "2"))
-    noted(tx)
-    assert kept_of("gaps").count(tx, EVE) == len(kept_of("gaps").export(tx, EVE)) == 1
-    assert kept_of("gaps").erase(tx, EVE) == 1
-    assert [gap.span for gap in gaps.listing(tx)] == [SPAN]

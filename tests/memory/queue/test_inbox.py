@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from memory.knowledge import entries, entry_changes
 from memory.knowledge.entries import NewEntry, Origin
 from memory.people import identities
-from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust, person_audience
+from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust
 from memory.queue import inbox, message_files, messages, turns
 from memory.queue.inbox import InRow, Place, Status
 from memory.queue.message_files import MessageFile
@@ -44,7 +44,6 @@ from tests.memory.parts import (
     arrival,
     begun,
     followed,
-    kept_of,
     row_of,
     store,
     taken,
@@ -263,18 +262,6 @@ def test_what_came_with_a_message_is_not_kept_once_it_is_answered(tx: Tx) -> Non
     inbox.finish(tx, begun(tx, row).id, NOON)
     assert row_of(tx, row.id).payload == Extras()
     assert taken(tx, 2, group=None).payload == Extras()
-
-
-def test_forgetting_a_person_stops_what_waits_and_keeps_the_tombstone(tx: Tx) -> None:
-    mine, other = taken(tx, 1), taken(tx, 2, person=BOB)
-    direct = Place(PlaceId("discord:user:ann"), "direct", person_audience(ANN))
-    taken(tx, 3, place=direct)
-    assert (kept_of("inbox").count(tx, ANN), len(kept_of("inbox").export(tx, ANN))) == (2, 2)
-    assert kept_of("inbox").erase(tx, ANN) == 2
-    assert (kept_of("inbox").count(tx, ANN), kept_of("inbox").export(tx, ANN)) == (0, [])
-    assert (status(tx, mine), status(tx, other)) == (Status.DONE, Status.RECEIVED)
-    assert inbox.accept(tx, arrival(1), NOON) is None
-    assert kept_of("turns").count(tx, ANN) == 0
 
 
 AS_BEFORE: list[tuple[dict[str, Any], Payload]] = [

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memory.people.audience import OWNER, Scope
+from memory.people.audience import Scope
 from memory.queue import messages, outbox, turns
 from memory.queue.outbox import (
     ActDetail,
@@ -26,7 +26,7 @@ from memory.queue.outbox import (
 from memory.store.database import Tx
 from memory.store.ids import EntryId, OutboxId, PersonId, PlaceId, ReminderId, RequestId
 from memory.store.row_mapper import UnreadableRow
-from tests.memory.parts import ANN, BOB, GUILD, HALL, NOON, STAR, begun, kept_of, spoken, taken
+from tests.memory.parts import ANN, GUILD, HALL, NOON, begun, kept_of, spoken, taken
 
 LATER = NOON + timedelta(seconds=30)
 
@@ -219,18 +219,6 @@ def test_a_preview_is_left_over_once_its_turn_is_done_and_no_answer_waits(tx: Tx
     outbox.replace_preview(tx, preview.id)
     assert outbox.orphan_previews(tx, HALL.id) == []
     assert outbox.said_by_us(tx, "discord", "900") is None
-
-
-def test_forgetting_a_person_stops_what_waits_for_them(tx: Tx) -> None:
-    mine, sent = queued(tx, "a", person=ANN), queued(tx, "b", person=ANN)
-    other = queued(tx, "c", person=BOB, agent=STAR, audience=OWNER)
-    outbox.mark_sending(tx, sent.id, NOON)
-    assert (kept_of("outbox").count(tx, ANN), len(kept_of("outbox").export(tx, ANN))) == (2, 2)
-    assert kept_of("outbox").erase(tx, ANN) == 2
-    assert kept_of("outbox").count(tx, ANN) == 0
-    found = [known(tx, row.id) for row in (mine, sent, other)]
-    assert [row.status for row in found] == [Status.WITHDRAWN, Status.SENDING, Status.PENDING]
-    assert [row.content for row in found] == ["", "", "hi"]
 
 
 CARD = {"request": 3, "offers": ["once", "no"]}
