@@ -100,27 +100,6 @@ async def test_units_that_wait_together_share_one_commit(database: Database) -> 
     assert len(stored(database.path)) == 5
 
 
-async def test_a_unit_that_fails_takes_no_other_with_it(database: Database) -> None:
-    gate = Gate()
-    first = database.write(NOTE, gate)
-    await gate.reached()
-
-    def half(tx: Tx) -> None:
-        tx.insert("notes", {"word": "half"})
-        raise ValueError("no")
-
-    before, bad = database.write(NOTE, put("before")), database.write(NOTE, half)
-    twice, after = database.write(NOTE, put("before")), database.write(NOTE, put("after"))
-    gate.open()
-    await first
-    assert (await before, await after) == ("before", "after")
-    with pytest.raises(ValueError, match=r"^no$"):
-        await bad
-    with pytest.raises(driver.IntegrityError):
-        await twice
-    assert stored(database.path) == ["before", "after"]
-
-
 class _Panic(BaseException):
     """What a library in another language may raise."""
 
