@@ -1,6 +1,6 @@
 """The kill matrix: the program dies at every point where it may, and nothing is lost or said twice.
 
-See README.md. The points are enumerated by the program; what no scenario reaches must stand in `points.EXEMPT`.
+See README.md. The points are enumerated by the program; what no scenario reaches must stand in `exempt.toml`.
 """
 
 import asyncio
@@ -59,7 +59,7 @@ async def test_every_point_is_covered_or_exempt() -> None:
     covered = frozenset(terminal.POINTS).union(*(scenario.points for scenario in ALL))
     points = all_points()
     assert sorted(points - covered - EXEMPT.keys()) == [], (
-        "add a scenario to tests/kill/scenarios.py, or a reason to EXEMPT in tests/kill/points.py"
+        "add a scenario to tests/kill/scenarios.py, or a reason to tests/kill/exempt.toml"
     )
     assert sorted((covered | EXEMPT.keys()) - points) == [], "these points do not exist any more"
     assert sorted(covered & EXEMPT.keys()) == []
