@@ -302,7 +302,7 @@ def test_where_the_beginning_is_lost_parts_go_back_as_far_as_the_document_knows(
     assert verify_block(tx, kept.block) == []
 
 
-def test_going_back_keeps_what_is_read_only_the_limit_and_the_rights() -> None:
+def test_going_back_keeps_what_is_read_only_and_the_limit() -> None:
     schema = MapSchema(fields=(Field(name="mood"), Field(name="source", read_only=True)))
     with blocks_store() as tx:
         block = made(tx, new(schema=schema, values={"mood": "x" * 90}, char_limit=200))
@@ -317,10 +317,7 @@ def test_going_back_keeps_what_is_read_only_the_limit_and_the_rights() -> None:
         tx.run("UPDATE memory_blocks SET char_limit = 50")
         with pytest.raises(BlockTooLong):
             roll_back(edit, 1)
-        tx.run("UPDATE memory_blocks SET char_limit = 200, permission = 'append'")
-        with pytest.raises(BlockRefused, match="no overwrite"):
-            roll_back(edit, 1)
-        tx.run("UPDATE memory_blocks SET permission = 'read_write'")
+        tx.run("UPDATE memory_blocks SET char_limit = 200")
         done = roll_back(edit, 1)
         assert done.block.content == block.content
         assert (done.plan.removed, done.plan.restored) == (3, 90)

@@ -5,6 +5,7 @@ import time
 import pytest
 
 from memory.knowledge.extracts import commits, decisions, files, first_sentence, next_steps, summary, unfinished
+from tests.memory.knowledge.test_facts import TABLES
 
 
 def test_what_it_was_about_is_what_the_answer_says_itself() -> None:
@@ -67,39 +68,7 @@ def test_what_is_left_is_said_at_the_beginning_of_a_line_or_by_its_state() -> No
     assert unfinished(text) == ["add unit tests", "the session changes remain unstaged", "die Doku"]
 
 
-@pytest.mark.parametrize(
-    ("line", "found"),
-    [
-        ("I wrote the parser, the docs are still to do.", "I wrote the parser, the docs are still to do."),
-        ("The parser is written. Still to do: the docs.", "the docs."),
-        ("- That works, and what is still to do is: the docs", "the docs"),
-        (
-            "Nothing is broken, but the docs are still to be done.",
-            "Nothing is broken, but the docs are still to be done.",
-        ),
-        ("No, there is a lot left to do", "No, there is a lot left to do"),
-        ("Das geht. Es ist noch viel zu tun.", "Es ist noch viel zu tun."),
-        ("Der Code steht, noch zu tun: die Doku", "die Doku"),
-        ("the files remain unstaged", "the files remain unstaged"),
-        ("unstaged files still here", ""),
-        ("nothing is still to do", ""),
-        ("Nothing, as far as I see, is still to do.", ""),
-        ("There's not much left to do", ""),
-        ("there was still to do a lot yesterday, done now", ""),
-        ("What was left to do is done now.", ""),
-        ("The docs were still to do", ""),
-        ("The docs that are still to do are all finished", ""),
-        ("Tell me what is still to do.", ""),
-        ("What is still to do?", ""),
-        ("Is there anything left to do?", ""),
-        ("If something is still to do, say so", ""),
-        ("All is well, still to do: nothing", ""),
-        ("Still to do: nothing", ""),
-        ("Remaining: none.", ""),
-        ("Es ist nichts mehr offen und nichts noch zu tun", ""),
-        ("I still want to do that dance", ""),
-    ],
-)
+@pytest.mark.parametrize(("line", "found"), TABLES["left"].items())
 def test_what_is_left_is_found_inside_of_a_sentence_and_what_is_not_left_is_not(line: str, found: str) -> None:
     assert unfinished(line) == ([found] if found else [])
 

@@ -2,6 +2,8 @@
 
 import json
 import re
+import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -60,49 +62,8 @@ DIRECT = Place(PlaceId("discord:user:ann"), "direct", person_audience(ANN))
 SECRET = "quetzalcoatl"
 """A word that only Ann says."""
 
-STRUCTURE = {
-    "item_sources": "links, gone with their item",
-    "agents": "what the owner configured",
-    "folder_attachments": "links",
-    "erasures": "numbers of what was erased, by the id of who wanted it; must outlive the erasing",
-    "agent_groups": "what the owner configured",
-    "constellation_blocks": "what the owner configured",
-    "group_members": "links",
-    "agent_messages": "numbers of rows: which agent wrote to which",
-    "group_states": "whose turn is next, and when who was asked",
-    "shared_block_agents": "links, gone with their block",
-    "passed_over": "digests of what was not taken in",
-    "vectors": "numbers made of rows, gone with them; the audience is that of their space",
-    "vector_models": "names of models",
-    "vector_queue": "numbers of rows",
-    "dream_changes": "numbers of rows",
-    "entry_expansions": "which entry was made of which, gone with either",
-    "dream_runs": "when, and what was left, in words of ours",
-    "dream_tallies": "how many",
-    "agent_data_sources": "links",
-    "data_source_items": "what was seen of a source, by id; gone with the source",
-    "sqlite_sequence": "of SQLite",
-}
-"""Tables without words of people."""
-NUMBERS = {
-    "people_rules": "who is let in or shut out, by id",
-    "unshown_people": "whose words are shown to nobody else, by id",
-    "person_times": "time zones, quiet hours, where reminders arrive",
-    "gaps": "ids of messages that were not read, and whose direct messages they are",
-    "steering": "how places are heard, who answers there, and languages",
-    "model_usage": "what a call cost",
-    "budgets": "what may be spent",
-    "budget_reservations": "what a call will cost, until it is over",
-    "memory_block_writers": "which number a writer has in a block",
-}
-"""Registered, but nothing to be heard: no audience."""
-PLACES = {
-    "places": "names of places, with their audience; about nobody",
-    "folders": "what the owner named, with its audience; about nobody",
-    "data_sources": "what the owner named, with its audience; about nobody",
-    "import_audit": "which records of a file were taken in, by their ids there, for the owner",
-    "vector_spaces": "audiences of vectors, gone with the last of them",
-}
+TABLES = tomllib.loads(Path(__file__).with_name("tables.toml").read_text("utf-8"))
+"""Tables that no store lists or that have no audience, with the reasons."""
 
 
 def tables(tx: Tx) -> dict[str, set[str]]:
@@ -123,13 +84,17 @@ def registered() -> list[str]:
 
 def test_every_table_with_content_is_registered_once(tx: Tx) -> None:
     assert sorted(registered()) == sorted(set(registered()))
-    named = {*registered(), *STRUCTURE, *PLACES}
-    assert tables(tx).keys() ^ named == set(), "add it to memory/erasure/personal_data.py, or say in STRUCTURE why not"
+    named = {*registered(), *TABLES["structure"], *TABLES["places"]}
+    assert tables(tx).keys() ^ named == set(), (
+        "add it to memory/erasure/personal_data.py, or say in tables.toml why not"
+    )
 
 
 def test_every_table_with_content_has_an_audience(tx: Tx) -> None:
     without = {name for name, columns in tables(tx).items() if "audience" not in columns}
-    assert without ^ {*STRUCTURE, *NUMBERS} == set(), "give it an audience, or say in NUMBERS why it has none"
+    assert without ^ {*TABLES["structure"], *TABLES["numbers"]} == set(), (
+        "give it an audience, or say in tables.toml why not"
+    )
 
 
 NOT_EXPORTED = """

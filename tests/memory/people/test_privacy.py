@@ -35,6 +35,7 @@ from memory.store import erasure_records
 from memory.store.database import Tx, Value
 from memory.store.ids import ErasureId, MessageId, PersonId, RequestId, TurnId
 from tests.memory.parts import ANN, BOB, GUILD, HALL, NOON, STAR, begun, keep, opened, row_of, spoken, taken
+from tests.memory.people.test_people import TABLES
 
 ONE = ErasureId(1)
 BLOBS = (
@@ -70,18 +71,8 @@ def erase(tx: Tx) -> ErasureResult:
 
 def test_every_table_of_the_registry_is_accounted_for(registry: Tx) -> None:
     names = {str(row["name"]) for row in registry.all("SELECT name FROM sqlite_schema WHERE type = 'table'")}
-    kept = {
-        "privacy_choices": "an opt-out must outlive an erasure",
-        "ended_privacy_choices": "what was said then stays unheard",
-        "erasures": "the record of erasures, without words",
-        "constellations": "what the owner configured",
-        "cursors": "positions of sources",
-        "migration_checksums": "of the program",
-        "web_requests": "digests of requests that are done once",
-        "former_places": "which constellation had a place before, by id",
-    }
     registered = {table for store in personal_data.GLOBAL_STORES for table in store.tables}
-    assert names == registered | set(kept)
+    assert names == registered | set(TABLES["registry"])
 
 
 def test_an_erasure_is_begun_once_and_done_once(registry: Tx) -> None:
