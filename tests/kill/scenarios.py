@@ -4,36 +4,8 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from bot.runtime.turn_retries import GIVEN_UP
+from tests.kill import script
 from tests.kill.harness import LATE, SOON, TOML, Restart
-from tests.kill.script import (
-    Act,
-    Rule,
-    after_memory,
-    after_the_question,
-    always,
-    as_leader,
-    as_slow_stages,
-    as_stages,
-    ask,
-    ask_a_slow_webhook,
-    ask_and_delete,
-    ask_and_delete_while_shown,
-    ask_and_edit,
-    ask_and_let_it_expire,
-    ask_and_press,
-    ask_directly,
-    ask_twice,
-    ask_where_it_may_not_speak,
-    ask_with_a_file,
-    slow_first_stage,
-    unless_both_are_heard,
-    unless_changed,
-    when_both_are_heard,
-    with_a_word_aside,
-    with_the_call,
-    words,
-    written_slowly,
-)
 from tests.wire.model import Answer, Slow
 
 
@@ -59,8 +31,8 @@ class Scenario:
     """
 
     name: str
-    act: Act
-    rule: Rule
+    act: script.Act
+    rule: script.Rule
     points: frozenset[str]
     answer: str = ""
     toml: str = TOML
@@ -90,11 +62,11 @@ class Scenario:
 
 # ------------------------------------------------------------------------------------------------------- scenarios
 
-LONG = words("the bicycle", 5_000)
+LONG = script.words("the bicycle", 5_000)
 NAMED = TOML + "show_names = true\n"
 SPINE = frozenset(["inbox.accept", "turn.begin", "model.complete", "turn.answer", "outbox.sending", "outbox.sent"])
 
-_make = partial(Scenario, act=ask, rule=always(LONG), answer=LONG)
+_make = partial(Scenario, act=script.ask, rule=script.always(LONG), answer=LONG)
 _soon = partial(_make, restarts=(SOON,))
 _again = partial(_soon, from_start=True)
 _late = partial(_again, restarts=(LATE,))
@@ -102,14 +74,14 @@ _late = partial(_again, restarts=(LATE,))
 MAIN = (
     _make(
         "three_chunks",
-        rule=after_memory(LONG),
+        rule=script.after_memory(LONG),
         points=SPINE | {"turn.tool", "turn.tool_end", "discord.send", "discord.lines"},
         whole=True,
         entries=1,
     ),
     _make(
         "streamed",
-        rule=written_slowly(LONG, 0.1, 30),
+        rule=script.written_slowly(LONG, 0.1, 30),
         points=SPINE | {"outbox.preview", "discord.send", "discord.edit", "discord.typing"},
         whole=True,
     ),
@@ -118,7 +90,7 @@ MAIN = (
     ),
     _make(
         "webhook_streamed",
-        rule=written_slowly(LONG, 0.05, 30),
+        rule=script.written_slowly(LONG, 0.05, 30),
         points=frozenset({"outbox.preview", "discord.send", "discord.edit", "discord.withdraw", "outbox.preview_gone"}),
         toml=NAMED,
         speaker="Carina",
@@ -128,51 +100,51 @@ MAIN = (
 CHANGES = (
     _soon(
         "joined",
-        act=partial(ask_twice, after=2),
-        rule=when_both_are_heard("that makes two things"),
+        act=partial(script.ask_twice, after=2),
+        rule=script.when_both_are_heard("that makes two things"),
         answer="that makes two things",
         points=frozenset({"inbox.accept", "turn.join"}),
         entries=1,
     ),
     _soon(
         "added",
-        act=ask_twice,
-        rule=unless_both_are_heard("that makes two things"),
+        act=script.ask_twice,
+        rule=script.unless_both_are_heard("that makes two things"),
         answer="that makes two things",
         points=frozenset({"inbox.accept", "turn.call_in_vain", "turn.join", "turn.answer"}),
     ),
     _soon(
         "edited",
-        act=ask_and_edit,
-        rule=unless_changed("as you say now", remember=False),
+        act=script.ask_and_edit,
+        rule=script.unless_changed("as you say now", remember=False),
         answer="as you say now",
         points=frozenset({"inbox.accept", "turn.restart", "follow_up.do"}),
     ),
     _soon(
         "edited_late",
-        act=partial(ask_and_edit, after=2),
-        rule=unless_changed("as you say now", remember=True),
+        act=partial(script.ask_and_edit, after=2),
+        rule=script.unless_changed("as you say now", remember=True),
         answer="as you say now",
         points=frozenset({"inbox.accept", "turn.tell", "follow_up.do"}),
         entries=1,
     ),
     _soon(
         "deleted",
-        act=ask_and_delete,
+        act=script.ask_and_delete,
         rule=lambda _: Slow(8, Answer("too late")),
         answer="",
         points=frozenset({"inbox.accept", "turn.cancel", "follow_up.do"}),
     ),
     _make(
         "deleted_while_shown",
-        act=ask_and_delete_while_shown,
-        rule=written_slowly(LONG, 0.1, 80),
+        act=script.ask_and_delete_while_shown,
+        rule=script.written_slowly(LONG, 0.1, 80),
         answer="",
         points=frozenset({"inbox.accept", "turn.cancel", "discord.withdraw", "outbox.preview_gone", "follow_up.do"}),
     ),
     _soon(
         "ended_by_a_call",
-        rule=with_the_call(LONG),
+        rule=script.with_the_call(LONG),
         toml='[[agents]]\nrules = [{ rule = "exit_loop", tool = "recall" }]\n' + TOML,
         points=frozenset({"turn.tool", "turn.finish"}),
         entries=1,
@@ -215,10 +187,12 @@ TROUBLE = (
         inbox="dead",
         notices=1,
     ),
-    _make("asked_to_wait", act=ask_a_slow_webhook, points=frozenset({"outbox.retry"}), toml=NAMED, speaker="Carina"),
+    _make(
+        "asked_to_wait", act=script.ask_a_slow_webhook, points=frozenset({"outbox.retry"}), toml=NAMED, speaker="Carina"
+    ),
     _make(
         "not_allowed",
-        act=ask_where_it_may_not_speak,
+        act=script.ask_where_it_may_not_speak,
         points=frozenset({"outbox.closed"}),
         answer="",
         outbox=frozenset({"failed", "withdrawn"}),
@@ -229,28 +203,28 @@ TROUBLE = (
 PLACES = (
     _soon(
         "in_a_thread",
-        act=ask_with_a_file,
+        act=script.ask_with_a_file,
         points=frozenset({"discord.thread", "discord.attachment", "discord.lines"}),
         toml='[discord]\ndefault_mode = "mention"\nauto_thread = true\nmerge_seconds = 0\ndm = "shared"\n',
         where="thread",
     ),
     _make(
         "directly",
-        act=ask_directly,
+        act=script.ask_directly,
         points=frozenset({"discord.member", "discord.send"}),
         where="direct",
         privileged=frozenset({"message_content"}),
     ),
     _late(
         "directly_after_a_restart",
-        act=ask_directly,
+        act=script.ask_directly,
         points=frozenset({"discord.channel", "discord.history", "discord.look_up", "discord.find"}),
         where="direct",
         earlier=(("discord.send:after:2", LATE),),
     ),
     _make(
         "also_elsewhere",
-        rule=with_a_word_aside("I told you there", "a word aside"),
+        rule=script.with_a_word_aside("I told you there", "a word aside"),
         answer="I told you there",
         direct_text="a word aside",
         points=frozenset({"discord.open_direct", "turn.tool", "outbox.sending"}),
@@ -276,8 +250,8 @@ WAITS = "That waits for approval."
 _put = partial(_soon, answer=WAITS, toml=ASKING + TOML)
 _allowed = partial(
     _put,
-    act=partial(ask_and_press, label="Allow once"),
-    rule=after_the_question(WAITS, ALLOWED.then),
+    act=partial(script.ask_and_press, label="Allow once"),
+    rule=script.after_the_question(WAITS, ALLOWED.then),
     question=ALLOWED,
     entries=1,
 )
@@ -289,16 +263,16 @@ APPROVALS = (
     _allowed("allowed_late", points=DELIVERING, each=DELIVERING, restarts=(LATE,)),
     _put(
         "denied",
-        act=partial(ask_and_press, label="Deny"),
-        rule=after_the_question(WAITS, DENIED.then),
+        act=partial(script.ask_and_press, label="Deny"),
+        rule=script.after_the_question(WAITS, DENIED.then),
         points=frozenset({"approval.answer", "turn.begin"}),
         each=frozenset({"turn.begin"}),
         question=DENIED,
     ),
     _put(
         "expired",
-        act=ask_and_let_it_expire,
-        rule=after_the_question(WAITS, EXPIRED.then),
+        act=script.ask_and_let_it_expire,
+        rule=script.after_the_question(WAITS, EXPIRED.then),
         points=frozenset({"approval.expire", "turn.begin"}),
         each=frozenset({"turn.begin"}),
         toml=ASKING + "[approvals]\nexpires_hours = 0.0015\n" + TOML,
@@ -327,14 +301,14 @@ _team = partial(_soon, speaker="Bee")
 TOGETHER = (
     _team(
         "in_stages",
-        rule=as_stages(LONG),
+        rule=script.as_stages(LONG),
         toml=STAGES + TOML,
         points=STEPS | {"group.ask", "group.say"},
         each=frozenset({"group.ask", "turn.answer"}),
     ),
     _team(
         "led",
-        rule=as_leader(LONG),
+        rule=script.as_leader(LONG),
         toml=TEAM + '"supervisor"\n' + TOML,
         speaker="Ant",
         points=STEPS | {"turn.hand", "turn.tool_end"},
@@ -342,13 +316,13 @@ TOGETHER = (
     ),
     _team(
         "a_late_stage",
-        rule=slow_first_stage(LONG),
+        rule=script.slow_first_stage(LONG),
         toml=STAGES.replace('on_failure = "skip"', 'on_failure = "skip"\ntimeout = 1') + TOML,
         points=frozenset({"turn.give_up_part"}),
     ),
     _team(
         "deleted_while_they_work",
-        act=partial(ask_and_delete, when_asked="You are the stage"),
+        act=partial(script.ask_and_delete, when_asked="You are the stage"),
         rule=lambda _: Slow(8, Answer("too late")),
         toml=STAGES + TOML,
         answer="",
@@ -359,7 +333,7 @@ TOGETHER = (
 SHOWN = (
     _team(
         "shown_at_work",
-        rule=as_slow_stages(LONG),
+        rule=script.as_slow_stages(LONG),
         toml=STAGES + TOML,
         points=frozenset({"outbox.preview", "discord.send", "discord.edit", "discord.withdraw", "outbox.preview_gone"}),
         restarts=(SOON, LATE),

@@ -29,21 +29,7 @@ def test_commits_are_named_as_such_and_have_a_digit() -> None:
     assert len(commits("\n".join(f"commit abc{number:04}" for number in range(9)))) == 5
 
 
-@pytest.mark.parametrize(
-    ("line", "found"),
-    [
-        ("I decided on oak, see src/fence.md", True),
-        ("We agreed to meet on Fridays.", True),
-        ("Decision: oak", True),
-        ("**Entscheidung:** Eiche", True),
-        ("Wir haben beschlossen, Eiche zu nehmen", True),
-        ("木の塀に決めた", True),
-        ("Have we decided on oak?", False),
-        ("We haven't decided on the wood yet", False),
-        ("That is not yet settled on our side", False),
-        ("Es ist noch nichts entschieden", False),
-    ],
-)
+@pytest.mark.parametrize(("line", "found"), TABLES["decided"].items())
 def test_what_was_decided_plainly_is_a_decision_and_what_is_still_open_is_none(line: str, found: bool) -> None:
     assert bool(decisions(line)) is found
 

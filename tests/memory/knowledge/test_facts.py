@@ -95,23 +95,7 @@ def test_what_people_say_is_found(category: Category, text: str, statement: str)
     assert extraction.statements(text, own=True) == [Statement(category, statement)]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "the user likes it",
-        "I like that idea",
-        "It is important to check the weather",
-        "do you think I like tea?",
-        "If I like tea I buy it",
-        "> I like coffee\nok",
-        "```\nNote: a comment in code\n```",
-        'She said "I like big red dogs" yesterday',
-        "I wonder whether the project uses pnpm",
-        "we use it",
-        "",
-        "ok thanks",
-    ],
-)
+@pytest.mark.parametrize("text", TABLES["nothing"])
 def test_what_says_nothing_lasting_is_left(text: str) -> None:
     assert extraction.statements(text, own=True) == []
 
@@ -215,24 +199,9 @@ def told(tx: Tx, *said: str) -> list[str]:
     return texts(tx)
 
 
-@pytest.mark.parametrize(
-    ("said", "left"),
-    [
-        (("I like jazz", "no, I like blues"), ["likes blues"]),
-        (("I like tea", "I like jazz", "no, I like blues"), ["likes blues", "likes tea"]),
-        (("I like jazz. No, I like blues.",), ["likes blues"]),
-        (("ich mag Jazz", "nein, ich mag Blues"), ["mag Blues"]),
-        (("ジャズが好きです", "いや、ブルースが好きです"), ["ブルースが好き"]),
-        (("猫が好きです", "いいえ、犬が好きです"), ["犬が好き"]),
-        (("I like jazz", "no, I like blues too"), ["likes blues too", "likes jazz"]),
-        (("I like jazz", "no, I hate blues"), ["hates blues", "likes jazz"]),
-        (("I like jazz", "I like blues"), ["likes blues", "likes jazz"]),
-        (("I like jazz", "is it raining?", "no, I like rain"), ["likes jazz", "likes rain"]),
-        (("I like tea. I like jazz.", "no, I like blues"), ["likes blues", "likes tea"]),
-    ],
-)
+@pytest.mark.parametrize(("said", "left"), TABLES["right_after"])
 def test_a_correction_right_after_replaces_what_was_said_with_the_same_verb(
-    tx: Tx, said: tuple[str, ...], left: list[str]
+    tx: Tx, said: list[str], left: list[str]
 ) -> None:
     assert told(tx, *said) == left
 
