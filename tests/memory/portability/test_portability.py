@@ -298,26 +298,18 @@ def damaged(file: Path, change: Callable[[bytes], bytes]) -> Path:
     return changed
 
 
-def swapped(at: int) -> Callable[[bytes], bytes]:
-    return lambda data: data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
-
-
-def cut(size: int) -> Callable[[bytes], bytes]:
-    return lambda data: data[:size]
-
-
 @pytest.mark.parametrize("part", range(1, 20))
 def test_one_changed_bit_is_found_with_its_offset(car: Path, part: int) -> None:
     at = car.stat().st_size * part // 20
     with pytest.raises(CarError, match=r"at byte \d+"):
-        check(damaged(car, swapped(at)))
+        check(damaged(car, lambda data: data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]))
 
 
 @pytest.mark.parametrize("part", range(20))
 def test_a_file_that_is_cut_off_is_refused(car: Path, part: int) -> None:
     size = car.stat().st_size * part // 20
     with pytest.raises(CarError):
-        check(damaged(car, cut(size)))
+        check(damaged(car, lambda data: data[:size]))
 
 
 def blocks(car: Path) -> tuple[bytes, list[tuple[bytes, bytes]]]:
@@ -431,8 +423,9 @@ def test_a_wrong_passphrase_and_a_changed_sealed_file_are_refused(home: Path, tm
     with pytest.raises(CarError, match="give its passphrase"):
         take(tmp_path / "sealed.car", tmp_path / "data")
     for size in (20, 100_000, len(sealed) - 1):
+        (tmp_path / "cut.car").write_bytes(sealed[:size])
         with pytest.raises(CarError):
-            check(damaged(tmp_path / "sealed.car", cut(size)), "hunter2")
+            check(tmp_path / "cut.car", "hunter2")
     piece = (1 << 16) + 16
     mixed = sealed[: 39 + piece] + sealed[39 + 2 * piece : 39 + 3 * piece] + sealed[39 + piece :]
     (tmp_path / "mixed.car").write_bytes(mixed)
