@@ -85,7 +85,7 @@ class Embedding:
         asked = await self.questions.ask(text, seconds)
         if asked.embedding is not None:
             return QueryMeaning(Meaning(asked.model, *asked.embedding))
-        why = _(self.unusable).partition(";")[0] or asked.reason
+        why = _(self.unusable).partition(";")[0] or _(asked.reason)
         return QueryMeaning(None, self.redact(why) if text.strip() else "")
 
     async def of_folders(

@@ -9,6 +9,7 @@ from msgspec import Struct
 from memory.search.embedding.base import MAX_CHARACTERS, Embedder, Embedding, Vector
 from memory.search.vector_texts import Embeddable
 from memory.store.recent import RecentValues
+from texts import gettext_lazy, reason_of
 
 SECONDS = 0.3
 _AGAIN_SECONDS = 2.0  # for a text that was late the last time: whoever asks again needs it
@@ -39,23 +40,24 @@ class Questions:
         limit = self._seconds if seconds is None else seconds
         text = " ".join(text[:MAX_CHARACTERS].split())
         if self._embedder is None:
-            return QuestionVector("", None, "no embedder is configured")
+            return QuestionVector("", None, gettext_lazy("no embedding model is configured"))
         name = self._embedder.name
         if not text:
-            return QuestionVector(name, None, "there are no words")
+            return QuestionVector(name, None, gettext_lazy("there are no words"))
         if (known := self._known.get(text)) is not None:
             return QuestionVector(name, self._known.put(text, known))
         limit = max(limit, _AGAIN_SECONDS) if text in self._running else limit
         task = self._started(text, self._embedder)
         if task is None:
-            return QuestionVector(name, None, "the embedder has too much to do")
+            return QuestionVector(name, None, gettext_lazy("the embedding model has too much to do"))
         await asyncio.wait({task}, timeout=limit)
         if not task.done():
-            return QuestionVector(name, None, f"the embedder took more than {limit:g} s")
+            late = gettext_lazy("the embedding model took more than {seconds:g} s", seconds=limit)
+            return QuestionVector(name, None, late)
         if task.cancelled():
-            return QuestionVector(name, None, "the service is stopping")
+            return QuestionVector(name, None, gettext_lazy("the service is stopping"))
         if error := task.exception():
-            return QuestionVector(name, None, str(error))
+            return QuestionVector(name, None, reason_of(error))
         return QuestionVector(name, task.result()[0])
 
     async def aclose(self) -> None:

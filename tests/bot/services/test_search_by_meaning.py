@@ -117,7 +117,7 @@ async def test_a_search_without_the_service_goes_by_meaning_too_or_says_why_not(
         found = await looked(hanging, "doctor")
         assert time.monotonic() - began < 10
         assert any("Elm Street" in hit["text"] for hit in found["hits"])
-        assert found["words_alone"] == "the embedder took more than 3 s"
+        assert found["words_alone"] == "the embedding model took more than 3 s"
 
 
 async def test_a_folder_has_its_own_model_where_the_rest_is_found_by_words(tmp_path: Path) -> None:

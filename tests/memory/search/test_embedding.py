@@ -471,7 +471,7 @@ async def test_a_question_that_takes_too_long_says_so_and_serves_the_next_one() 
     inner.gate = asyncio.Event()
     questions = Questions(inner)
     asked = await questions.ask("where is it", 0.01)
-    assert (asked.embedding, asked.reason) == (None, "the embedder took more than 0.01 s")
+    assert (asked.embedding, asked.reason) == (None, "the embedding model took more than 0.01 s")
     asyncio.get_running_loop().call_later(0.1, inner.gate.set)
     assert (await questions.ask("where is it", 0.01)).embedding is not None, "whoever asks again needs it"
     assert inner.calls == 1
@@ -482,13 +482,13 @@ async def test_questions_do_not_pile_up_and_end_with_the_service() -> None:
     inner.gate = asyncio.Event()
     questions = Questions(inner, seconds=0)
     reasons = [(await questions.ask(f"question {number}")).reason for number in range(6)]
-    assert reasons == ["the embedder took more than 0 s"] * 4 + ["the embedder has too much to do"] * 2
+    assert reasons == ["the embedding model took more than 0 s"] * 4 + ["the embedding model has too much to do"] * 2
     await questions.aclose()
     assert questions._running == {}
 
 
 async def test_a_question_without_embedder_words_or_success_has_no_vector() -> None:
-    assert (await Questions(None).ask("where")).reason == "no embedder is configured"
+    assert (await Questions(None).ask("where")).reason == "no embedding model is configured"
     assert (await Questions(Scripted()).ask(" ")).reason == "there are no words"
     asked = await Questions(Scripted(EmbedderBusy("it is down"))).ask("where")
     assert (asked.embedding, asked.reason, asked.model) == (None, "it is down", "scripted")
