@@ -11,10 +11,11 @@ from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
 from memory.store.ids import AgentId, new_id
 from memory.store.row_mapper import RowMapper
+from texts import packed, unpacked
 
 DataSourceId = NewType("DataSourceId", str)
 SourceType: TypeAlias = Literal["feed", "calendar", "folder", "webhook"]
-_KEPT = timedelta(days=180)
+_KEPT, _LONGEST_ERROR = timedelta(days=180), 1_000
 """How long an item is remembered that its source no longer lists."""
 _MOST_SOURCES = 200
 
@@ -123,10 +124,13 @@ def synced(tx: Tx, source: DataSourceId, now: datetime) -> None:
 
 def failed(tx: Tx, source: DataSourceId, why: str) -> int:
     """Record that a source could not be read; returns how often in a row."""
-    tx.run("UPDATE data_sources SET failures = failures + 1, last_error = ? WHERE id = ?", (why[:300], source))
+    kept = told if len(told := packed(why)) <= _LONGEST_ERROR else why[:_LONGEST_ERROR]
+    tx.run("UPDATE data_sources SET failures = failures + 1, last_error = ? WHERE id = ?", (kept, source))
     found = get(tx, source)
     return 0 if found is None else found.failures
 
 
 _subscription = RowMapper(Subscription, template="notification_template", source="source_id")
-_source = RowMapper(DataSource, type="source_type", synced_at="last_sync_at", error="last_error")
+_source = RowMapper(
+    DataSource, type="source_type", synced_at="last_sync_at", error=lambda row: unpacked(row["last_error"])
+)

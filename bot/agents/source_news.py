@@ -31,7 +31,7 @@ from scheduler.triggers import IntervalTrigger
 from sources.feeds import Item, SourceUnreadable, read_folder
 from sources.text import one_line
 from sources.web import Reader, WebRefused
-from texts import gettext_lazy, join_lazy, ngettext_lazy
+from texts import gettext_lazy, join_lazy, ngettext_lazy, reason_of
 
 KIND = "source"
 TEMPLATE = (
@@ -97,7 +97,7 @@ class DataSources(Struct, frozen=True):
         try:
             found = await self._read(source, now)
         except (SourceUnreadable, WebRefused) as error:
-            why = str(error)
+            why = reason_of(error)
             count = await database.write(_FAIL, lambda tx: data_sources.failed(tx, source.id, why))
             pause = min(timedelta(minutes=source.every_minutes) * 2 ** min(count, 10), _LONGEST_PAUSE)
             return JobResult(gettext_lazy("could not be read: {why}", why=why), again=now + pause)

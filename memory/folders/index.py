@@ -18,6 +18,7 @@ from memory.folders import disk
 from memory.folders.disk import DiskFile
 from memory.folders.passages import MAX_INDEXED
 from memory.folders.rows import (
+    TOO_LARGE,
     File,
     Folder,
     NewFile,
@@ -91,7 +92,7 @@ def _read(root: Path, seen: DiskFile) -> NewFile:
             now = file.seen
             if now.size > MAX_INDEXED:
                 kind = type_of(now.name, is_binary=False)
-                return NewFile(now.name, kind, now.size, "", note="too large to be indexed", modified=now.modified)
+                return NewFile(now.name, kind, now.size, "", note=TOO_LARGE, modified=now.modified)
             content = b"".join(_at_most(file.blocks(), MAX_INDEXED + 1))
     except Refused as error:
         return NewFile(seen.name, "", seen.size, "", note=str(error), modified=seen.modified)

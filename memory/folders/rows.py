@@ -23,6 +23,7 @@ from memory.store.errors import Refused
 from memory.store.fulltext import index_text, storable
 from memory.store.ids import AgentId, FileId, FolderId, PersonId, new_id
 from memory.store.row_mapper import RowMapper
+from texts import gettext_noop
 
 
 def digest_of(blocks: Iterable[bytes]) -> str:
@@ -45,6 +46,7 @@ MAX_CONTENT = 8_000_000
 """The most bytes of one file in a virtual folder."""
 MAX_FOLDER = 256_000_000
 """The most bytes of all files in a virtual folder."""
+TOO_LARGE, _BINARY = gettext_noop("too large to be indexed"), gettext_noop("binary")
 _MOST_LISTED = 200
 _DESCRIPTION = 300
 
@@ -106,8 +108,8 @@ class NewFile(Struct, frozen=True):
 
 def new_file(name: str, content: bytes) -> NewFile:
     """A file with its passages, without its content."""
-    note = "binary" if binary(content) else "too large to be indexed" if len(content) > MAX_INDEXED else ""
-    kind = type_of(name, is_binary=note == "binary")
+    note = _BINARY if binary(content) else TOO_LARGE if len(content) > MAX_INDEXED else ""
+    kind = type_of(name, is_binary=note == _BINARY)
     found = () if note else passages(content)
     return NewFile(name, kind, len(content), digest_of(blocks_of(content)), found, note)
 

@@ -29,7 +29,7 @@ from memory.store.faults import commit_point
 from memory.store.ids import TurnId, place_source
 from memory.store.records import replace
 from sources.base import Endpoint
-from texts import TextError
+from texts import TextError, reason_of
 
 
 def _write(tx: Tx, material: PromptInputs, words: RunAnswer, team: Team, endpoint: Endpoint, now: datetime) -> None:
@@ -139,7 +139,7 @@ class Orchestrator:
                 group_runs.drop_parts(tx, self._turn)
 
             await self._db.write(_AGAIN, forget)
-            name, why = now.team.group.name, str(error)
+            name, why = now.team.group.name, reason_of(error)
             raise GroupFailed("nobody in the group {group} answered: {why}", group=name, why=why) from None
 
     async def _ask(self, wanted: Sequence[MemberRequest], turn: Turn) -> None:

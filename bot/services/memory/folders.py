@@ -99,7 +99,7 @@ class FileRow(Row):
     note: str
 
     def line(self, markup: Markup) -> str:
-        note = f" ({markup.text(self.note)})" if self.note else ""
+        note = f" ({markup.text(_(self.note))})" if self.note else ""
         return self.told(markup, gettext_noop("{file}: {bytes}{note}"), note=note)
 
 
@@ -204,7 +204,7 @@ class Folders(Service, frozen=True):
             raise UserError(words.format(folder=name, path=folder.path))
         folders.put(tx, folder, replace(new, people=(PERSON,)), self.clock())
         text = _("Uploaded to {folder} as {file}, {bytes}. {note}")
-        return report(text, folder=name, file=new.name, bytes=new.size, note=new.note)
+        return report(text, folder=name, file=new.name, bytes=new.size, note=_(new.note))
 
     @operation("folder.index", "Update a folder's index from its directory", Action.FOLDERS, _INDEXES)
     async def index(self, _caller: Caller, name: _Name) -> ActionReport:

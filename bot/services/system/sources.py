@@ -308,7 +308,7 @@ class SourceSettings(Service, frozen=True):
 
 def _fed_row(source: DataSource) -> SourceRow:
     unread = _("not read yet") if source.synced_at is None and source.type != "webhook" else ""
-    state = _("failing ({error})", error=source.error.removesuffix(".")) if source.error else unread
+    state = _("failing ({error})", error=_(source.error).removesuffix(".")) if source.error else unread
     return SourceRow(source=source.name, paused=not source.enabled, state=state if source.enabled else _("paused"))
 
 
@@ -326,4 +326,4 @@ def _info(rows: Rows, source: DataSource) -> SourceInfo:
     names = {each.id: each.name for each in agents.every_agent(rows)}
     told = tuple(names.get(each.agent, "") for each in data_sources.subscriptions(rows, source.id))
     where = f"/hooks/{source.name}" if source.type == "webhook" else source.address
-    return SourceInfo.from_record(source, address=where, paused=not source.enabled, agents=told)
+    return SourceInfo.from_record(source, address=where, paused=not source.enabled, agents=told, error=_(source.error))

@@ -14,7 +14,7 @@ from memory.search.embedding.base import (
     EmbeddingError,
     TextRefused,
 )
-from texts import _, gettext_lazy
+from texts import _, gettext_lazy, reason_of
 
 FIRST_REST, LONGEST_REST = 5.0, 600.0
 """Seconds of pause after a failure; each further one in a row doubles it, up to the second value."""
@@ -116,7 +116,7 @@ class GuardedEmbedder:
         asked = error.after if isinstance(error, EmbedderBusy) else 0.0
         self._failures += 1
         self._closed_until = self._clock() + min(max(rest, asked), LONGEST_REST)
-        self._note(Health(asked=True, reason=str(error)))
+        self._note(Health(asked=True, reason=reason_of(error)))
 
     def _note(self, health: Health) -> None:
         before, self._health = self._health, health

@@ -21,6 +21,7 @@ from memory.store.records import replace
 from sources.terminal import PERSON
 from sources.web import Reader
 from tests.bot.services.calling import NOW, PEOPLE, SETUP, registry
+from texts import gettext_lazy, speaking
 
 OLGA = owner_at_terminal()
 FEED = "https://example.org/feed.xml"
@@ -70,8 +71,13 @@ async def test_a_source_is_listed_with_why_it_fails_and_its_checks_by_its_name(d
     called = sources(database)
     await called.call("source.add", OLGA, {"name": "news", "feed": FEED})
     (source,) = await database.read(data_sources.listing)
-    await database.write(SETUP, lambda tx: data_sources.failed(tx, source.id, "There is no feed."))
-    assert "failing (There is no feed)" in str((await called.call("source.list", OLGA, {})).data())
+    why = gettext_lazy("the server answered {status}", status=404)
+    await database.write(SETUP, lambda tx: data_sources.failed(tx, source.id, why))
+    assert "failing (the server answered 404)" in str((await called.call("source.list", OLGA, {})).data())
+    with speaking("de"):
+        assert "schlägt fehl (der Server antwortete mit 404)" in str(
+            (await called.call("source.list", OLGA, {})).data()
+        )
     schedule = Schedule(database, lambda: NOW, lambda: None, lambda: None)
     listed = await registry(schedule).call("jobs.list", OLGA, {})
     assert [each["id"] for each in listed.data()] == ["source:news"]
