@@ -342,8 +342,9 @@ def _newest(wanted: EventFilter, limit: int) -> tuple[str, tuple[Value, ...]]:
     if wanted.passed is None:
         return f"SELECT e.id FROM activity_events e {newest}", (*parameters, limit)
     held = "id, event_type, agent_id, person_id, place_id, audience, at"  # what conditions are about: others cost time
-    among = f"SELECT {held} FROM activity_events WHERE agent_id IS ? ORDER BY at DESC LIMIT +?"
-    return f"SELECT e.id FROM ({among}) e {newest}", (wanted.agent, wanted.passed, *parameters, limit)
+    among = f"""SELECT {held} FROM activity_events
+                WHERE agent_id IS ? AND at >= ? AND KNOWN(audience) ORDER BY at DESC LIMIT +?"""
+    return f"SELECT e.id FROM ({among}) e {newest}", (wanted.agent, wanted.since, wanted.passed, *parameters, limit)
 
 
 def counted(rows: Rows, wanted: EventFilter, scope: Scope) -> list[tuple[str, Kind, int]]:

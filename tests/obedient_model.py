@@ -10,7 +10,7 @@ from tests.bot.parts import call, says
 
 WORDS = ["dentist", "tortois", "gardens", "mondays", "recipes", "piratic", "harbour", "lantern"]
 ORDERS = ["remember", "label", "note", "find", "list", "read", "add", "forget", "tell", "whisper", "show", "fail"]
-ORDERS += ["set", "move", "query", "arrange", "keep", "I love", "ask"]
+ORDERS += ["set", "move", "query", "arrange", "keep", "I love", "ask", "plan", "make", "write", "learn"]
 QUESTIONS = ["who cures teeth?", "what is cooked?"]
 """Not one of the words is in them."""
 
@@ -51,7 +51,7 @@ def _calls(order: str, words: str, targets: Sequence[str]) -> list[Call]:
                 call("context", "1", operation="append", label=label, content=words)
                 for label in ("human", "scratchpad", "persona")
             ][:2]
-        case "set" | "move" | "query" | "arrange" | "keep" | "I" | "ask":
+        case "set" | "move" | "query" | "arrange" | "keep" | "I" | "ask" | "plan" | "make" | "write" | "learn":
             return _block_calls(order, words)
         case "find":
             return [
@@ -84,6 +84,8 @@ def _calls(order: str, words: str, targets: Sequence[str]) -> list[Call]:
 
 def _block_calls(order: str, words: str) -> list[Call]:
     """What is done to fields, to blocks as wholes, and asked about both; and what agents arrange with each other."""
+    if order in ("plan", "make", "write", "learn"):
+        return _steps(order, words)
     if order == "keep":
         return _keeping(words)
     if order == "I":
@@ -133,3 +135,57 @@ def _keeping(words: str) -> list[Call]:
         {"operation": "search", "key": "shared", "query": " ".join(WORDS)},
     ]
     return [call("working_memory", str(number), **step) for number, step in enumerate(steps)]
+
+
+def _steps(order: str, words: str) -> list[Call]:
+    steps = _made(order, words, words.split()[0])
+    return [call(tool, f"{order}{number}", **given) for number, (tool, given) in enumerate(steps)]
+
+
+def _made(order: str, words: str, first: str) -> list[tuple[str, dict[str, Any]]]:
+    """What is planned, made, written to other agents, and learned; each is listed and taken back again."""
+    made = {"label": first, "description": words}
+    match order:
+        case "plan":
+            timed = {"when": "tomorrow at 9:00"}
+            return [
+                ("tasks", {"operation": "add", "title": words, "notes": words}),
+                ("tasks", {"operation": "list"}),
+                ("tasks", {"operation": "done", "which": first}),
+                ("events", {"operation": "add", "title": words, **timed}),
+                ("events", {"operation": "list"}),
+                ("reminders", {"operation": "set", "text": words, **timed}),
+                ("reminders", {"operation": "set", "text": words, "privately": True, **timed}),
+                ("reminders", {"operation": "list"}),
+                ("reminders", {"operation": "cancel", "which": first}),
+            ]
+        case "make":
+            return [
+                ("context", {"operation": "create", "block_type": "working", "content": words, **made}),
+                ("context", {"operation": "info", "label": first}),
+                ("context", {"operation": "change", **made}),
+                ("context", {"operation": "swap", "label": "scratchpad", "load_label": first}),
+                ("context", {"operation": "undo", "label": "scratchpad"}),
+                ("context", {"operation": "redo", "label": "scratchpad"}),
+                ("context", {"operation": "share", "label": first, "agent": "Other"}),
+                ("context", {"operation": "delete", "label": first}),
+                ("context", {"operation": "restore", "label": first}),
+            ]
+        case "write":
+            return [
+                ("send_message", {"target_type": "agent", "target": "Other", "content": f"find {words}"}),
+                ("send_message", {"target_type": "group", "target": "Main", "content": f"find {words}"}),
+                ("send_message", {"target_type": "here", "file_name": f"{first}.md", "content": words}),
+                ("coord", {"operation": "complete", "content": words}),
+            ]
+        case _:
+            return [
+                ("facts", {"operation": "add", "fact": f"We all like {words} most"}),
+                ("facts", {"operation": "list"}),
+                ("facts", {"operation": "confirm", "which": "100200000000000001"}),
+                ("projects", {"operation": "prefer", "text": words}),
+                ("projects", {"operation": "done", "text": words}),
+                ("projects", {"operation": "list"}),
+                ("search", {"query": words, "domain": "facts"}),
+                ("search", {"query": words, "domain": "tasks"}),
+            ]

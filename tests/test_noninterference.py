@@ -56,6 +56,13 @@ def test_whatever_ann_has_done_with_her_secret_nobody_finds_a_trace_of_it(told: 
     assert one.secret != other.secret
 
 
+def test_how_much_was_done_for_ann_alone_shows_nowhere() -> None:
+    """What agents are reminded of is the newest of what may be known, not what may be known of the newest."""
+    one, other = compared(world_of([ANNS], ("plan", "make", "write", "learn"), "plan", "make"))
+    assert one.elsewhere == other.elsewhere
+    assert one.secret != other.secret
+
+
 # ------------------------------------------------------------------------------------- the test is able to fail
 
 
