@@ -196,16 +196,10 @@ def _lasting(request: Request) -> str:
         return _("*For 1 hour* and *Always* allow calls to `{tool}` with these arguments.", tool=request.tool)
     bound = ", ".join(f"{name} {_short(value)}" for name, value in request.pattern.items())
     names = ", ".join(_plain(name, _NAMED) for name in free)
+    told = {"tool": request.tool, "bound": bound, "names": names}
     if not bound:
-        return _(
-            "*For 1 hour* and *Always* allow every call to `{tool}`, with any {names}.", tool=request.tool, names=names
-        )
-    return _(
-        "*For 1 hour* and *Always* allow every call to `{tool}` with {bound} and any {names}.",
-        tool=request.tool,
-        bound=bound,
-        names=names,
-    )
+        return _("*For 1 hour* and *Always* allow every call to `{tool}`, with any {names}.", **told)
+    return _("*For 1 hour* and *Always* allow every call to `{tool}` with {bound} and any {names}.", **told)
 
 
 def _short(value: Any) -> str:

@@ -198,18 +198,14 @@ def examine_directives(folder: DataFolder) -> Iterator[Finding]:
     built_in = ", ".join(name for name in known if name not in used)
     if used:
         rest = _("; built in: {built_in}", built_in=built_in) if built_in else ""
-        yield Finding("directives", State.GOOD, f"of {where}: {', '.join(used)}{rest}")
+        words = _("{used} from {where}{rest}", used=", ".join(used), where=where, rest=rest)
+        yield Finding("directives", State.GOOD, words)
     for name, doubt in doubts.items():
         if doubt:
             yield Finding("directives", State.DOUBT, f"{name} {doubt}", _("see docs/dreams.md, Directives"))
     if strange := sorted(name for name in files - known.keys() if not name.startswith(".")):
-        remedy = _("only these are used: {known}", known=", ".join(known))
-        yield Finding(
-            "directives",
-            State.DOUBT,
-            _("{strange} in {where}: not used", strange=", ".join(strange), where=where),
-            remedy,
-        )
+        words = _("{strange} in {where}: not used", strange=", ".join(strange), where=where)
+        yield Finding("directives", State.DOUBT, words, _("only these are used: {known}", known=", ".join(known)))
 
 
 def _doubt(where: Path, of: str) -> str:

@@ -188,11 +188,8 @@ class UnattendedTurns(ZonedService, frozen=True):
             plan = revert.take_back(revert.by_hand(tx, hand, named.block), past, changes).plan
         except StoreError as error:
             return _item(what, "left", error_text(error))
-        counted = _(
-            "{removed} removed, {restored} restored",
-            removed=ngettext("{count} character", "{count} characters", plan.removed),
-            restored=plan.restored,
-        )
+        removed = ngettext("{count} character", "{count} characters", plan.removed)
+        counted = _("{removed} removed, {restored} restored", removed=removed, restored=plan.restored)
         if plan.lost or plan.kept:
             lost = ngettext("{count} place", "{count} places", len(plan.lost))
             changed = [_("{lost} changed since then, and not undone", lost=lost)] * bool(plan.lost)
@@ -252,23 +249,19 @@ def _past(rows: Rows, block: BlockId) -> ChangeLog | None:
 
 
 def _entry_back(tx: Tx, entry: EntryId, noted: Sequence[JournalEntry]) -> UndoneRow:
-    first, last = noted[0], noted[-1]
+    what, first, last = _("entry {entry}", entry=entry), noted[0], noted[-1]
     if not entry_journal.as_left(tx, last):
-        return _item(_("entry {entry}", entry=entry), "left", _("somebody has changed it since"))
+        return _item(what, "left", _("somebody has changed it since"))
     if first.before is None:
         row = tx.one("SELECT agent_id FROM archival_entries WHERE id = ?", (entry,))
         if row is not None:
             entry_changes.delete(tx, AgentId(row["agent_id"]), entry, Scope(last.audience))
-        return _item(_("entry {entry}", entry=entry), "undone", _("it is gone"))
+        return _item(what, "undone", _("it is gone"))
     try:
         entry_changes.put_back(tx, first.before)
     except StoreError as error:
-        return _item(_("entry {entry}", entry=entry), "left", error_text(error))
-    return _item(
-        _("entry {entry}", entry=entry),
-        "undone",
-        _("it is there again") if last.deed == "delete" else _("it is as it was"),
-    )
+        return _item(what, "left", error_text(error))
+    return _item(what, "undone", _("it is there again") if last.deed == "delete" else _("it is as it was"))
 
 
 _ARRANGED = {

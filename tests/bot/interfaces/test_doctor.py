@@ -170,7 +170,7 @@ def test_directives_that_are_replaced_built_in_and_not_used(tmp_path: Path) -> N
     (where / "memory_rules.md").write_text("Nothing about dogs.")
     good, *doubts = examine_directives(folder)
     assert (good.about, good.state) == ("directives", GOOD)
-    assert good.words.startswith(f"of {where}: sessions.md, memory-rules.md; built in: ")
+    assert good.words.startswith(f"sessions.md, memory-rules.md from {where}; built in: ")
     assert {"lessons.md", "entities.md"} <= set(good.words.partition("built in: ")[2].split(", "))
     words = {each.words.split()[0]: each.words for each in doubts}
     assert words.keys() == {"lessons.md", "entities.md", "sessions.md", "memory_rules.md"}
