@@ -19,10 +19,10 @@ class NoAnswer(CallFailed):
 
 
 class RateLimited(CallFailed):
-    """The server asks to wait so many seconds. Nothing was done."""
+    """Nothing is to be done for so many seconds, and nothing was; usually because the server asks for it."""
 
-    def __init__(self, seconds: float) -> None:
-        super().__init__(gettext_lazy("Bluesky asks the bot to wait {seconds} s", seconds=round(seconds)))
+    def __init__(self, seconds: float, reason: str = "") -> None:
+        super().__init__(reason or gettext_lazy("Bluesky asks the bot to wait {seconds} s", seconds=round(seconds)))
         self.seconds = seconds
 
 

@@ -170,10 +170,12 @@ class BlueskySession:
     async def _log_in(self) -> None:
         now = time.monotonic()
         self._logins = [each for each in self._logins if each > now - _DAY]
-        if self._logins and now - self._logins[-1] < LOGIN_PAUSE:
-            raise RateLimited(LOGIN_PAUSE - (now - self._logins[-1]))
+        wait = self._logins[-1] + LOGIN_PAUSE - now if self._logins else 0.0
         if len(self._logins) >= _MOST_LOGINS:
-            raise RateLimited(self._logins[0] + _DAY - now)
+            wait = self._logins[0] + _DAY - now
+        if wait > 0:
+            reason = gettext_lazy("the next login is in {seconds} s, since servers allow few", seconds=round(wait))
+            raise RateLimited(wait, reason)
         self._logins.append(now)
         self._client.update_base_url(self._settings.service)
         name = self._settings.handle.removeprefix("@")
@@ -204,6 +206,9 @@ class BlueskySession:
                 ) from why
             if not why.error:  # a server with this protocol names a reason
                 raise self._no_session(f"HTTP {why.status}") from why
+            raise
+        except ServerUnreachable:  # this was no login
+            self._logins.pop()
             raise
         except NoAnswer as why:
             raise self._no_session(why.reason) from why
