@@ -169,6 +169,10 @@ class Chat:
         """Suggestions for an argument of an operation: pairs of a value and its display text."""
         return list(await self._registry.suggest(name, argument, owner_at_terminal(), given))
 
+    async def language(self) -> str:
+        """The language that the person chose; empty without a choice."""
+        return self._registry.language(PERSON)
+
     async def ask(self, group: str, text: str, seconds: float = 120) -> GroupAnswer:
         return await ask_group(self._services, self._router, group, text, seconds)
 
@@ -219,6 +223,7 @@ def chat_handlers(served: ServedConstellations) -> dict[str, Handler]:
         "say": answered(Chat.say),
         "chat.stop": answered(Chat.stop),
         "chat.suggest": answered(Chat.suggest),
+        "chat.language": answered(Chat.language),
         "group.ask": answered(Chat.ask),
     }
 

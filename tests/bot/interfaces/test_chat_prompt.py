@@ -115,6 +115,20 @@ def test_commands_and_names_are_completed_and_done(chat: Terminal, tmp_path: Pat
     assert said(tmp_path) == []
 
 
+def test_the_chat_speaks_the_language_that_the_person_chose(chat: Terminal, tmp_path: Path) -> None:
+    chat.type("/nonsense\r", "There is no /nonsense in this chat")
+    chat.type("/language de\r", "Sprache: Deutsch")
+    chat.type("/nonsense\r", "/nonsense gibt es in diesem Chat nicht")
+    chat.type("/help tasks\r", "Deine Aufgabenliste verwalten")
+    left(chat)
+    with closing(Terminal(tmp_path, "chat")) as again:
+        again.shows("/help listet die Befehle")
+        again.type("/nonsense\r", "/nonsense gibt es in diesem Chat nicht")
+        again.type("/language auto\r", r"Language: English \(automatic\)")
+        again.type("/nonsense\r", "There is no /nonsense in this chat")
+        left(again)
+
+
 def test_a_command_that_asks_is_answered_in_the_chat(chat: Terminal, tmp_path: Path) -> None:
     chat.type("remember that my hat is red\r", "I'll remember")
     chat.type("/privacy erase\r", r"\[y/N\]")

@@ -26,7 +26,7 @@ from bot.interfaces.control.client import NoService
 from memory.store.errors import FolderLocked
 from sources.screen import ChatView
 from sources.terminal import ONCE, Message
-from texts import _, error_text, gettext_noop
+from texts import _, error_text, gettext_noop, speak
 
 _END = "\0end"  # what the reader of lines sends when there are no more
 _ANSWER_SECONDS = 600.0
@@ -176,6 +176,7 @@ async def _piped(line: Connection, config: Config, stop: _Stop) -> None:
     """Send line after line until the signal to stop, each after the previous answer."""
     view, lines = ChatView(Console(highlight=False, no_color=config.no_color or None)), _read_lines()
     refused = False
+    speak(await line.locale())
     stop.started()
     while (text := await stop.before(lines.get()) or _END) is not _END and not stop.wanted.is_set():
         if not text.strip():

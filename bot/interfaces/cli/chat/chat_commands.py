@@ -15,10 +15,11 @@ from bot.interfaces.cli import streams
 from bot.interfaces.cli.chat.connection import Connection
 from bot.interfaces.cli.chat.line_parser import ALONE
 from bot.interfaces.cli.commands import Commands
+from bot.interfaces.cli.data_folder import locale
 from bot.interfaces.cli.manifest import Entry, Tree, manifest, operation_entry, place
 from bot.interfaces.control.client import View
 from memory.store.records import replace
-from texts import _, gettext_noop
+from texts import _, gettext_noop, language_of
 
 _NOT_HERE = frozenset({"init", "backup.restore", "db.migrate", "restart", "uninstall"})
 """What needs a service that does not run, or ends the one that the chat is with."""
@@ -80,7 +81,7 @@ class CommandLine(Struct, frozen=True):
     async def _done(self, entry: Entry, arguments: Mapping[str, Any], view: View) -> str:
         if entry.name in _NOT_HERE:
             raise UserError(_OUTSIDE, command=f"carina {entry.name.replace('.', ' ')}")
-        reply = await self.line.perform(entry, arguments, replace(view, attended=True))
+        reply = await self.line.perform(entry, arguments, replace(view, attended=True, locale=language_of(locale())))
         if reply.confirm is not None:
             sure, asked = None, _("{question} [y/N]", question=reply.confirm) + " "
             while sure is None:

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from bot.config import Config
-from bot.interfaces.cli.data_folder import loaded
+from bot.interfaces.cli.data_folder import loaded, locale
 from bot.interfaces.cli.local_operations import local_registry
 from bot.interfaces.cli.manifest import Entry, operation_entry
 from bot.interfaces.control import operations
@@ -45,6 +45,10 @@ class Connection(Struct, frozen=True):
 
     async def stop(self) -> int:
         return decoded(await self._ask("chat.stop"), int)
+
+    async def locale(self) -> str:
+        """That of the language which the person chose, else of the terminal."""
+        return decoded(await self._ask("chat.language"), str) or locale()
 
     async def suggest(self, name: str, argument: str, given: Mapping[str, Any]) -> list[list[str]]:
         """Suggestions for an argument of an operation. Raises UserError."""

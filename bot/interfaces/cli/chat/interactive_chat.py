@@ -37,6 +37,7 @@ from bot.interfaces.cli.chat.line_parser import (
     help_text,
     parse_line,
 )
+from bot.interfaces.cli.data_folder import locale
 from bot.interfaces.control.async_client import ServiceEnded
 from bot.interfaces.control.chat_events import History, Idle, LineResult, Listening, PersonLine, Stream
 from bot.interfaces.control.client import NoService
@@ -44,7 +45,7 @@ from bot.services.people.web_access import sign_in_words
 from memory.store.errors import StoreError
 from sources.screen import ChatView, Moment
 from sources.terminal import Busy, Message, Typed
-from texts import _, error_text, money_text
+from texts import _, error_text, money_text, speak
 
 _SIGN = "> "  # what asks for a line; only what every terminal can show
 _ANSWERS = 5  # earlier answers that a chat shows when it starts
@@ -102,6 +103,7 @@ class PromptChat:
         self._writing = asyncio.Lock()
         self._question: tuple[str, asyncio.Future[str]] | None = None
         self._busy, self._cost, self._pressed = False, "", -_AGAIN_SECONDS
+        self._locale = locale()
         self._session: PromptSession[str] = PromptSession(
             message=self._message,
             multiline=True,
@@ -119,6 +121,9 @@ class PromptChat:
     async def run(self, started: Callable[[], None]) -> None:
         """Chat until the person leaves or a signal ends it. `started` is called once the chat has started."""
         listening = asyncio.Event()
+        with suppress(*_GONE):
+            self._locale = await self._line.locale()
+        speak(lambda: self._locale)
         async with asyncio.TaskGroup() as tasks:
             others = [tasks.create_task(self._show(listening), name="chat view")]
             await listening.wait()
@@ -185,6 +190,7 @@ class PromptChat:
                 self._view.note(words)
             case Command(words):
                 self._above.write((await self._commands.run(words)).strip("\n") + "\n")
+                self._locale = await self._line.locale()  # the command may have changed it
             case Clear():
                 self._session.app.renderer.clear()
             case Quit():
