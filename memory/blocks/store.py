@@ -128,9 +128,10 @@ def load_block(rows: Rows, block: BlockId, peer: int | None) -> OpenBlock:
     base, since = newest[0] if newest else (None, head)
     start = 0 if base is None else base.seq
     updates = blobs(rows, BlobKind.UPDATE, block, start)
-    missing = set(range(start + 1, head["next_seq"])) - {blob.seq for blob in updates}
-    if missing:
-        raise UnsoundBlob(BlobKind.UPDATE, min(missing), gettext_lazy("is missing"))
+    known = {blob.seq for blob in updates}
+    missing = next((each for each in range(start + 1, head["next_seq"]) if each not in known), None)
+    if missing is not None:
+        raise UnsoundBlob(BlobKind.UPDATE, missing, gettext_lazy("is missing"))
     return OpenBlock(
         rows=rows,
         id=block,

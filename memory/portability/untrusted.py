@@ -3,9 +3,13 @@
 from datetime import datetime
 
 from memory import jobs
-from memory.people.audience import Trust
+from memory.agents import every_agent, groups
+from memory.blocks.schemas import parse_schema
+from memory.people.audience import Trust, parse_audience
+from memory.portability.car import CarError
 from memory.portability.tables import tables
-from memory.store.database import Tx
+from memory.store.database import Rows, Tx
+from memory.store.errors import StoreError
 from texts import ngettext, ngettext_noop
 
 TRUSTED_ALONE = frozenset({"users", "user_identities"})
@@ -62,6 +66,47 @@ _STRANGERS = ngettext_noop(
     "{count} record is treated as written by a stranger", "{count} records are treated as written by strangers"
 )
 _UNLINKED = ngettext_noop("{count} account has to be linked again", "{count} accounts have to be linked again")
+
+
+_CELLS = """SELECT t.name AS held, c.name AS cell, c.dflt_value AS usual
+            FROM sqlite_schema t JOIN pragma_table_xinfo(t.name) c
+            WHERE t.type = 'table' AND (c.name = 'audience' OR c.dflt_value IN ('''[]''', '''{}'''))"""
+_MOST_CHANGES = 1 << 40
+"""The most changes of a block: one more than an integer holds could never be followed by another."""
+
+
+def require_readable(rows: Rows) -> None:
+    """Raise CarError for values that the schema accepts but nothing can read: each would stop its constellation."""
+    for cell in rows.all(_CELLS):
+        table, column = f'"{cell["held"]}"', f'"{cell["cell"]}"'
+        if cell["cell"] == "audience":
+            held = rows.all(f"SELECT DISTINCT {column} AS audience FROM {table}")
+            sound = all(_is_audience(row["audience"]) for row in held)
+        else:
+            kind = "array" if cell["usual"] == "'[]'" else "object"
+            bad = f"{column} IS NOT NULL AND CASE WHEN json_valid({column}) THEN json_type({column}) <> ? ELSE TRUE END"
+            sound = rows.one(f"SELECT 1 FROM {table} WHERE {bad} LIMIT 1", (kind,)) is None
+        if not sound:
+            raise CarError(
+                "the file contains records that are not valid: {error}", error=f"{cell['held']}.{cell['cell']}"
+            )
+    if rows.one("SELECT 1 FROM memory_blocks WHERE next_seq NOT BETWEEN 1 AND ? LIMIT 1", (_MOST_CHANGES,)):
+        raise CarError("the file contains records that are not valid: {error}", error="memory_blocks.next_seq")
+    try:
+        for agent in every_agent(rows):
+            _ = agent.consent
+        groups(rows)
+        for row in rows.all("SELECT DISTINCT schema FROM memory_blocks"):
+            parse_schema(row["schema"])
+    except (StoreError, LookupError, TypeError, ValueError) as error:
+        raise CarError("the file contains records that are not valid: {error}", error=error) from error
+
+
+def _is_audience(text: str | None) -> bool:
+    try:
+        return not text or bool(parse_audience(text))
+    except ValueError:
+        return False
 
 
 def distrust(tx: Tx, now: datetime, links: int) -> list[str]:

@@ -40,6 +40,7 @@ from memory.store.constellation import Constellations
 from memory.store.database import Database, Rows, Tx
 from memory.store.erasure_records import Entry
 from memory.store.faults import commit_point
+from memory.store.fulltext import index_text
 from memory.store.ids import AgentId, ErasureId, PersonId
 from memory.store.migrations import Kind, migrate, migrations, prepare
 from memory.store.sqlite import connect
@@ -405,6 +406,31 @@ def test_rows_that_no_schema_has_are_refused_and_leave_nothing(
     taken = take(rows_file(tmp_path, [row], columns, table), tmp_path / "data")
     with pytest.raises(CarError, match=why):
         stage(taken)
+    assert not list((tmp_path / "data").rglob("*.db"))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE agents SET config = '{not json'",
+        'UPDATE agents SET config = \'{"temperature": "hot"}\'',
+        "UPDATE agents SET enabled_tools = '5'",
+        "UPDATE agents SET tool_rules = '[1]'",
+        "UPDATE agent_groups SET keywords = '{}'",
+        "UPDATE group_members SET capabilities = '['",
+        'UPDATE memory_blocks SET schema = \'{"type": "unknown"}\'',
+        "UPDATE memory_blocks SET audience = 'everybody:' || audience",
+        "UPDATE memory_blocks SET next_seq = 9223372036854775807",
+    ],
+)
+def test_values_that_nothing_can_read_are_refused_and_leave_nothing(home: Path, tmp_path: Path, change: str) -> None:
+    shutil.copytree(home, tmp_path / "changed")
+    with closing(connect(file_in(tmp_path / "changed"))) as raw:
+        raw.create_function("carina_index_text", 1, index_text)
+        assert Tx(raw).run(change) > 0
+    write(tmp_path / "changed", tmp_path / "one.car")
+    with pytest.raises(CarError, match="records that are not valid"):
+        stage(take(tmp_path / "one.car", tmp_path / "data"))
     assert not list((tmp_path / "data").rglob("*.db"))
 
 
