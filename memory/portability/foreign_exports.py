@@ -6,6 +6,7 @@ record, too, with the reason, for the report.
 
 import hashlib
 import json
+import lzma
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -23,6 +24,10 @@ from texts import _, gettext_noop, ngettext
 
 _MOST_BYTES = 256 << 20
 """The most bytes of a file that is read whole."""
+_DAMAGE = (
+    *(AttributeError, EOFError, LookupError, NotImplementedError, OSError, RecursionError, TypeError, ValueError),
+    *(lzma.LZMAError, zlib.error),
+)
 _PIECE = 4_000
 """Characters of a note; longer texts are split between paragraphs."""
 MOST_TAGS = 8
@@ -86,10 +91,10 @@ def whole(reader: Callable[[], Iterable[Record]], path: Path) -> list[Record]:
         return list(reader())
     except CarError:
         raise
+    except _DAMAGE as error:
+        raise CarError("{path} is damaged, or does not have the expected format", path=path) from error
     except RuntimeError as error:  # of zipfile
         raise CarError("{path} is encrypted: decrypt it, then import it", path=path) from error
-    except (AttributeError, LookupError, NotImplementedError, OSError, TypeError, ValueError, zlib.error) as error:
-        raise CarError("{path} is damaged, or does not have the expected format", path=path) from error
 
 
 def digest(path: Path) -> str:
@@ -160,9 +165,15 @@ def discord(path: Path) -> Iterator[Record]:
             names = {each.filename.lower(): each for each in package.infolist()}
             user = _in_zip(package, _ending(names, "account/user.json"))
             person, name = f"discord:{user['id']}", str(user.get("global_name") or user.get("username") or "")
-            for file, info in names.items():
-                if file.endswith("/messages.json") and "messages/" in file:
-                    yield from _of_discord(_in_zip(package, info), file.split("/")[-2].lstrip("c"), person, name)
+            said = {
+                file: info for file, info in names.items() if file.endswith("/messages.json") and "messages/" in file
+            }
+            if not said:
+                raise CarError("{path} contains no messages: it has no messages.json", path=path)
+            if sum(info.file_size for info in said.values()) > _MOST_BYTES:  # a small package can hold any size
+                raise CarError("{path} is larger than {size} MB", path=path, size=_MOST_BYTES >> 20)
+            for file, info in said.items():
+                yield from _of_discord(_in_zip(package, info), file.split("/")[-2].lstrip("c"), person, name)
     except (zipfile.BadZipFile, KeyError) as error:
         raise CarError("{path} is not a Discord data package", path=path) from error
 

@@ -4,7 +4,10 @@ import json
 import zipfile
 from pathlib import Path
 
+import pytest
+
 from memory.portability import foreign_exports
+from memory.portability.car import CarError
 from memory.portability.foreign_exports import Note, OldAgent, SkippedRecord, Talk
 from texts import speaking
 
@@ -40,6 +43,39 @@ def test_a_message_of_discord_counts_its_attachments(tmp_path: Path) -> None:
     (talk,) = foreign_exports.discord(tmp_path / "package.zip")
     assert isinstance(talk, Talk)
     assert talk.changes == ("left out 2 parts without text",)
+
+
+def package(tmp_path: Path, files: dict[str, str], how: int = zipfile.ZIP_DEFLATED) -> Path:
+    with zipfile.ZipFile(tmp_path / "package.zip", "w", how) as made:
+        for name, text in {"account/user.json": '{"id": "5"}', **files}.items():
+            made.writestr(name, text)
+    return tmp_path / "package.zip"
+
+
+def refused(path: Path) -> str:
+    with pytest.raises(CarError) as error:
+        foreign_exports.whole(lambda: foreign_exports.discord(path), path)
+    return str(error.value)
+
+
+def test_a_package_whose_files_are_too_large_together_is_refused_unread(tmp_path: Path) -> None:
+    piece = f"[{' ' * (65 << 20)}]"
+    path = package(tmp_path, {f"messages/c{at}/messages.json": piece for at in range(4)})
+    assert path.stat().st_size < 1 << 20
+    assert "is larger than 256 MB" in refused(path)
+
+
+def test_a_package_without_messages_is_not_imported_as_an_empty_one(tmp_path: Path) -> None:
+    assert "it has no messages.json" in refused(package(tmp_path, {"messages/c1/messages.csv": "ID,Contents\n1,hey\n"}))
+
+
+def test_damage_inside_a_package_is_not_said_to_be_encryption(tmp_path: Path) -> None:
+    path = package(tmp_path, {"messages/c1/messages.json": "[]" + " " * 4_000}, zipfile.ZIP_LZMA)
+    data = bytearray(path.read_bytes())
+    at = data.index(b"messages.json") + len("messages.json") + 12
+    data[at : at + 8] = bytes(each ^ 0xFF for each in data[at : at + 8])
+    path.write_bytes(data)
+    assert "is damaged" in refused(path)
 
 
 def test_an_agent_of_letta_says_what_its_messages_and_blocks_lose() -> None:
