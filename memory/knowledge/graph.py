@@ -118,7 +118,7 @@ def linked(rows: Rows, agent: AgentId, words: str, scope: Scope, until: datetime
         seen |= frontier
         found |= dict.fromkeys(EntryId(row["entry_id"]) for row in step)
         ends = {row[name] for row in step for name in ("subject_key", "object_key")} - seen
-        frontier = {end for end in ends if not _is_hub(rows, agent, end)} if hops < HOPS else set()
+        frontier = {end for end in ends if not _is_hub(rows, agent, end, scope)} if hops < HOPS else set()
     return list(found)
 
 
@@ -130,17 +130,17 @@ def shown(rows: Rows, about: str, scope: Scope, limit: int) -> tuple[list[Row], 
     total = rows.number(*scope.bind(f"SELECT count(*) {joined}"))
     near, more = "", list[Value]()
     if key := key_of(about):
-        ends = "SELECT subject_key FROM graph_triples WHERE object_key = ?"
-        ends += " UNION SELECT object_key FROM graph_triples WHERE subject_key = ? UNION SELECT ?"
+        ends = "SELECT subject_key FROM graph_triples WHERE object_key = ? AND KNOWN(audience)"
+        ends += " UNION SELECT object_key FROM graph_triples WHERE subject_key = ? AND KNOWN(audience) UNION SELECT ?"
         near, more = f"AND (t.subject_key IN ({ends}) OR t.object_key IN ({ends}))", [key] * 6
     sql = f"SELECT t.*, e.content, a.name AS agent {joined} {near} ORDER BY t.id DESC LIMIT +?"
     return rows.all(*scope.bind(sql, *more, limit)), total
 
 
-def _is_hub(rows: Rows, agent: AgentId, key: str) -> bool:
+def _is_hub(rows: Rows, agent: AgentId, key: str, scope: Scope) -> bool:
     sql = """SELECT count(*) FROM (SELECT 1 FROM graph_triples
-             WHERE agent_id = ? AND (subject_key = ? OR object_key = ?) LIMIT +?)"""
-    return rows.number(sql, (agent, key, key, _HUB + 1)) > _HUB
+             WHERE agent_id = ? AND (subject_key = ? OR object_key = ?) AND KNOWN(audience) LIMIT +?)"""
+    return rows.number(*scope.bind(sql, agent, key, key, _HUB + 1)) > _HUB
 
 
 def _names(words: str) -> Iterable[str]:

@@ -63,6 +63,20 @@ def test_who_belongs_to_everything_leads_nowhere(tx: Tx) -> None:
     assert found(tx, "tea") == ["Ann and the tea"]
 
 
+def test_what_is_said_elsewhere_neither_bars_a_way_nor_shows_one(tx: Tx) -> None:
+    own = person_audience(ANN)
+    kept(tx, "Ann likes tea", ("Ann", "likes", "tea"))
+    kept(tx, "Doctor Gray cures teeth", ("Doctor Gray", "cures", "teeth"))
+    before = found(tx, "tea"), graph.shown(tx, "Ann", HERE, 50)
+    kept(tx, "Ann sees Doctor Gray", ("Ann", "sees", "Doctor Gray"), audience=own)
+    for number in range(20):
+        kept(tx, f"Ann and thing{number}", ("Ann", "owns", f"thing{number}"), audience=own)
+    assert (found(tx, "tea"), graph.shown(tx, "Ann", HERE, 50)) == before
+    kept(tx, DOG, ("Ann", "has a dog", "Rex"))
+    assert DOG in found(tx, "tea"), "in private she has many things, here she is no crossroads"
+    assert len(graph.shown(tx, "Ann", Scope(own), 50)[0]) > 20
+
+
 def test_what_an_entry_says_goes_when_its_words_or_ears_change_and_with_it(tx: Tx) -> None:
     entries = [kept(tx, f"Ann has pet{number}", ("Ann", "has", f"pet{number}")) for number in range(4)]
     tx.run("UPDATE archival_entries SET content = 'Ann has none' WHERE id = ?", (entries[0].id,))
