@@ -23,7 +23,7 @@ from bot.services.memory.block_results import FormContents
 from bot.services.memory.facts import FactRow
 from bot.services.memory.why import Correctable, Explanation, ItemExplanation, MemoryRow
 from bot.services.registry import Registry
-from bot.services.results import Listing
+from bot.services.results import Entry as Answer
 from memory.knowledge.fact_extraction import LONGEST
 from sources.discord.cards import call_id
 from sources.discord.settings import DiscordSettings
@@ -96,10 +96,8 @@ def correction_form(registry: Registry, settings: DiscordSettings) -> OpenForm:
 
 def fact_form(registry: Registry, settings: DiscordSettings) -> OpenForm:
     async def made(interaction: Interaction, given: Mapping[str, Any]) -> discord.ui.Modal:
-        listed = cast("Listing[FactRow]", await registry.call("facts.list", await caller_of(interaction, settings), {}))
-        text = next((row.text for row in listed.rows if row.id == given.get("fact")), None)
-        if text is None:
-            raise UserError("It is no longer in the list.")
+        caller = await caller_of(interaction, settings)
+        text = cast("Answer[FactRow]", await registry.call("facts.form", caller, given)).row.text
         entry = Entry("text", _("What is true instead"), LONGEST, without_secrets(interaction, text), required=True)
         return modal(_("Correct what I remember"), call_id("facts.correct", given, "form"), entry)
 

@@ -130,6 +130,9 @@ async def test_everybody_sees_what_they_may_know_and_changes_what_is_theirs(t: L
     assert [choice.value for choice in offered] == [cake]
     other = t.member("Bob")
     refused(await other.command("facts forget", {"fact": cake}, t.general), "You cannot have this forgotten")
+    listed = (await other.command("facts list", None, t.general)).shown
+    chosen = (await other.select(listed, "Choose one", cake)).shown
+    refused(await other.press(chosen, "Correct"), "You cannot correct this")
     refused(await t.olga.command("facts forget", {"fact": secret}), "There is no fact")
     refused(await t.ana.command("facts confirm", {"fact": "cake"}), "There is no fact “cake” here. Choose")
     assert "`carina facts list` shows them" in await t.service.refused("facts", "confirm", "1")
