@@ -1,19 +1,24 @@
-"""The buttons of an approval card: Allow, Deny and Details. They are recognized by their ids (`components.py`), even
-after a restart.
+"""The buttons of an approval card: Allow, Deny and Details, and those of a request in a list. They are recognized by
+their ids (`components.py`), even after a restart.
 """
 
 import re
+from typing import Any
+from urllib.parse import urlencode
+
+import discord
 
 from bot.agents.permissions.who_may import Approver
 from bot.errors import UserError
 from bot.interfaces.discord.callers import approver_of
-from bot.interfaces.discord.components import hear
+from bot.interfaces.discord.commands import Items
+from bot.interfaces.discord.components import hear, select
 from bot.interfaces.discord.responses import Interaction, Tree, defer, tell, text_file
 from bot.services.composition import ServedConstellations
-from bot.services.people.approvals import Approvals
+from bot.services.people.approvals import Approvals, PermitList, RequestDetails
 from memory.permission_requests import Verdict
 from memory.store.ids import ConstellationId
-from sources.discord.cards import DONE, LONGEST, NO, PATTERN
+from sources.discord.cards import DONE, LONGEST, NO, PATTERN, call_id
 from texts import _, error_sentence
 
 
@@ -39,6 +44,24 @@ def install_approvals(tree: Tree, served: ServedConstellations) -> None:
                 await tell(interaction, _("This button no longer works."), looks=NO)
 
     tree.client.add_dynamic_items(hear(PATTERN, answered))
+
+
+def _choice(found: PermitList) -> list[discord.ui.Item[Any]]:
+    options = ((urlencode({"request": each.id}), each.called) for each in found.requests)
+    return select(call_id("permits.show", {}), options, _("Choose one"))
+
+
+def _answers(found: RequestDetails) -> list[discord.ui.Item[Any]]:
+    given = {"request": found.id}
+    yes = discord.ui.Button[Any](
+        label=_("Allow once"), style=discord.ButtonStyle.success, custom_id=call_id("approve", given)
+    )
+    no = discord.ui.Button[Any](label=_("Deny"), style=discord.ButtonStyle.danger, custom_id=call_id("deny", given))
+    return [yes, no] if found.waiting else []
+
+
+ITEMS: Items = {"permits.list": _choice, "permits.show": _answers}
+"""What can be pressed under what these operations show: a request is answered after its arguments were seen."""
 
 
 async def _details(interaction: Interaction, approvals: Approvals, request: int, who: Approver) -> None:

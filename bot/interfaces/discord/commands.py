@@ -41,6 +41,8 @@ from texts import _, error_sentence
 
 Command: TypeAlias = app_commands.Command[Any, ..., None]
 Group: TypeAlias = app_commands.Group
+Items: TypeAlias = Mapping[str, Callable[[Any], Sequence[discord.ui.Item[Any]]]]
+"""What can be pressed under a result, by the name of the operation."""
 _TYPES: Mapping[str, type] = {"text": str, "integer": int, "number": float, "flag": bool}
 
 
@@ -83,8 +85,7 @@ class Commands(Struct, frozen=True):
     settings: DiscordSettings
     forms: Mapping[str, OpenForm] = field(default_factory=dict)
     """What opens instead, by the name of the operation."""
-    items: Mapping[str, Callable[[Any], Sequence[discord.ui.Item[Any]]]] = field(default_factory=dict)
-    """What can be pressed under a result, by the name of the operation."""
+    items: Items = field(default_factory=dict)
     questions: Questions = field(default_factory=Questions)
     configured: str = ""
     """The configured constellation."""

@@ -9,13 +9,15 @@ import discord
 from bot import logs
 from bot.agents.notices import owner_notices
 from bot.config import Config
+from bot.interfaces.discord.approval_buttons import ITEMS as REQUEST_ITEMS
 from bot.interfaces.discord.approval_buttons import install_approvals
 from bot.interfaces.discord.callers import refusal
 from bot.interfaces.discord.chat import install_chat
-from bot.interfaces.discord.commands import Commands, keeping
+from bot.interfaces.discord.commands import Commands, Items, keeping
 from bot.interfaces.discord.components import OpenForm, hear_forms
 from bot.interfaces.discord.help import install_help
-from bot.interfaces.discord.memory_forms import ITEMS, block_form, correction_form, entry_form, fact_form, install_why
+from bot.interfaces.discord.memory_forms import ITEMS as MEMORY_ITEMS
+from bot.interfaces.discord.memory_forms import block_form, correction_form, entry_form, fact_form, install_why
 from bot.interfaces.discord.responses import Tree
 from bot.interfaces.discord.settings_pages import CLOCKS, SettingsPages, install_settings
 from bot.secrets import Redactor
@@ -130,7 +132,8 @@ def _install(
         "memory.edit": block_form(registry, settings),
         "why.correct": correction_form(registry, settings),
     }
-    commands = Commands(registry, titles(), settings, forms, ITEMS, configured=served.shared.configured)
+    items: Items = {**MEMORY_ITEMS, **REQUEST_ITEMS}
+    commands = Commands(registry, titles(), settings, forms, items, configured=served.shared.configured)
     commands.install(tree)
     install_why(tree, commands)
     pages = SettingsPages(commands)

@@ -77,11 +77,8 @@ def correction_form(registry: Registry, settings: DiscordSettings) -> OpenForm:
         caller = await caller_of(interaction, settings)
         found = cast("Correctable", await registry.call("why.form", caller, given))
         if len(found.text) > LONGEST_FIELD:
-            size = _(
-                "{text_count} characters; a form can hold {LONGEST}",
-                text_count=number_text(len(found.text)),
-                LONGEST=number_text(LONGEST_FIELD),
-            )
+            told = {"text_count": number_text(len(found.text)), "LONGEST": number_text(LONGEST_FIELD)}
+            size = _("{text_count} characters; a form can hold {LONGEST}", **told)
             raise UserError(
                 "It has {size}. Tell me in words what to change, or have me forget it and tell me again.", size=size
             )
@@ -110,7 +107,11 @@ def block_form(registry: Registry, settings: DiscordSettings) -> OpenForm:
         found = cast("FormContents", await registry.call("memory.form", await caller_of(interaction, settings), given))
         if len(found.text) > LONGEST_FIELD:
             raise UserError(_too_long(len(found.text), found.field))
-        return _block_form(interaction, found)
+        shown = {"seen": found.version, "label": found.id} | ({"field": found.field} if found.field else {})
+        title = _("Edit a field of a block") if found.field else _("Edit a block")
+        longest = min(LONGEST_FIELD, max(found.limit, len(found.text)))
+        entry = Entry("text", _("What it should say"), longest, without_secrets(interaction, found.text), lines=True)
+        return modal(title, call_id("memory.edit", shown, "form"), entry)
 
     return OpenForm(opened, ("label", "field"))
 
@@ -124,14 +125,6 @@ def _too_long(size: int, field: str) -> str:
         size=size,
         ways=ways,
     )
-
-
-def _block_form(interaction: Interaction, found: FormContents) -> discord.ui.Modal:
-    given = {"seen": found.version, "label": found.id} | ({"field": found.field} if found.field else {})
-    title = _("Edit a field of a block") if found.field else _("Edit a block")
-    longest = min(LONGEST_FIELD, max(found.limit, len(found.text)))
-    entry = Entry("text", _("What it should say"), longest, without_secrets(interaction, found.text), lines=True)
-    return modal(title, call_id("memory.edit", given, "form"), entry)
 
 
 async def entry_form(_interaction: Interaction, _given: Mapping[str, Any]) -> discord.ui.Modal:

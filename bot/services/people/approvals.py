@@ -186,9 +186,10 @@ class RequestDetails(Result):
     text: str
     arguments: str
     words: str = Field(exclude=True)
+    waiting: bool = Field(exclude=True)
 
     def lines(self, markup: Markup) -> list[str]:
-        return [markup.text(self.text), markup.text(self.arguments)]
+        return [markup.text(self.text), markup.code(self.arguments, "json")]
 
 
 class PermitAnswer(Result):
@@ -390,13 +391,14 @@ class Approvals(Service, frozen=True):
         if found is None or not may_answer(found, who.identities):
             raise UserError(_NO_REQUEST)
         decision = self.broker.decision(rows, found, place_source(who.person))
-        stands = _("It is waiting for an answer.") if found.status is Status.WAITING else decision
+        waiting = found.status is Status.WAITING
+        stands = _("It is waiting for an answer.") if waiting else decision
         private = not _OWNERS.may_use(found.hearers.audience) and found.person != who.person
         hidden = _("(hidden, because they come from somebody's direct messages)")
         text = _("`{tool}`\n{reason}\n{stands}", tool=found.tool, reason=_(found.reason), stands=stands)
         words = "" if private else cards.in_words(found, target_named(rows, found))
         exact = hidden if private else cards.visible_text(found.arguments)
-        return RequestDetails(id=str(found.id), text=text, arguments=exact, words=words)
+        return RequestDetails(id=str(found.id), text=text, arguments=exact, words=words, waiting=waiting)
 
     async def _answer(self, caller: Caller, request: str, verdict: Verdict) -> PermitAnswer:
         number = await self.database.read(lambda rows: ending(rows, "permission_requests", request))

@@ -47,6 +47,24 @@ async def test_approve_suggests_what_waits_and_allows_it(asking: Live) -> None:
     assert t.leaked("plover") == []
 
 
+async def test_a_request_is_chosen_from_the_list_and_answered_under_its_arguments(asking: Live) -> None:
+    t, content = asking, "The dunlin is *asleep*."
+    channel = t.guild.text_channel("listed")
+    card = await t.waiting(t.ana, channel, content, DONE)
+    request = t.request_of(content)
+    listed = (await t.olga.command("permits list")).shown
+    shown = (await t.olga.select(listed, "Choose one", f"request={request}")).shown
+    assert f'"content": "{content}"' in shown.text
+    assert labels(shown) == ["Allow once", "Deny"]
+    await t.olga.press(shown, "Allow once")
+    assert decided(t.olga, "Allowed once").match(await t.final(shown))
+    assert labels(shown) == [], "in place of the question"
+    await t.finished(card, channel)
+    assert t.times_kept(content) == 1
+    again = (await t.olga.command("permits show", {"request": str(request)})).shown
+    assert ("Allowed once by" in again.text, again.buttons) == (True, [])
+
+
 async def test_a_grant_is_listed_holds_and_is_revoked(asking: Live) -> None:
     t, content = asking, "The tern is on the pier."
     channel = t.guild.text_channel("grants")
