@@ -162,15 +162,6 @@ async def test_a_turn_that_an_earlier_version_began_goes_on_and_begins_again_wit
         assert await service.column("SELECT restarts FROM turns") == [1]
 
 
-async def test_a_store_tool_happens_exactly_once_whenever_the_process_dies(tmp_path: Path) -> None:
-    held = HeldReply(says("lost"))
-    first = ScriptedModel(says("", call("recall", operation="insert", content="Ann has a cat")), held)
-    platform = await crashed(tmp_path, Setting(first), held.begun)
-    async with running(tmp_path, Setting(ScriptedModel(says("Noted.")), platform=platform)) as service:
-        await service.settled()
-        assert await service.column("SELECT reinforcement FROM archival_entries") == [0]
-
-
 @pytest.mark.parametrize("idempotent", [False, True])
 async def test_a_call_whose_end_nobody_saw_is_made_again_only_if_it_may_be(tmp_path: Path, idempotent: bool) -> None:
     hanging = Bell(hang=True, idempotent=idempotent)
