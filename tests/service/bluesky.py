@@ -44,19 +44,22 @@ class Skies:
         await self.server.until(lambda: self.server.count(method) >= count)
 
 
+def account(bot: User, server: BlueskyServer) -> dict[str, str]:
+    """The program's environment for an account of its own, looked at often."""
+    return {
+        "BLUESKY_HANDLE": bot.handle,
+        "BLUESKY_APP_PASSWORD": bot.password,
+        "BLUESKY_SERVICE": server.url,
+        "BLUESKY_POLL_SECONDS": "0.1",
+    }
+
+
 @contextlib.asynccontextmanager
 async def skies(folder: Path) -> AsyncIterator[Skies]:
     """A server with the account and Ana on it, and the program, not yet started."""
     async with BlueskyServer.start() as server, ModelServer.start() as model:
         bot, ana = server.user("carina.test", "Carina"), server.user("ana.test", "Ana")
-        environment = {
-            **model.environment(),
-            "CARINA_MODEL": SCRIPTED,
-            "BLUESKY_HANDLE": bot.handle,
-            "BLUESKY_APP_PASSWORD": bot.password,
-            "BLUESKY_SERVICE": server.url,
-            "BLUESKY_POLL_SECONDS": "0.1",
-        }
+        environment = {**model.environment(), "CARINA_MODEL": SCRIPTED, **account(bot, server)}
         made = Skies(server, model, Service(folder, environment, "bluesky"), bot, ana)
         made.configure()
         try:

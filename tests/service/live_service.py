@@ -20,6 +20,7 @@ from tests.wire import PATIENCE
 from tests.wire.conftest import find_openapi
 from tests.wire.discord import Answered, Channel, DiscordServer, Guild, GuildChannel, Message, Person
 from tests.wire.discord.calls import Request as Sent
+from tests.wire.discord.messages import parts
 from tests.wire.model import Answer, Call, Calls, ModelServer, Request
 
 SCRIPTED = "openai:scripted"
@@ -277,13 +278,14 @@ def decided(person: Person, words: str) -> re.Pattern[str]:
 
 def forge(card: Message, label: str, custom_id: str) -> str:
     """Give a button of a card another id, as if somebody had made one up; gives the label for pressing it."""
-    next(part for part in card.buttons if part["label"] == label)["custom_id"] = custom_id
+    next(part for part in parts(card.components) if part.get("label") == label)["custom_id"] = custom_id
     return label
 
 
 def as_seen(card: Message, channel: Channel | None = None) -> Message:
     """A card as a client shows it that does not hear of its edits; elsewhere, as if others could see it too."""
-    return dataclasses.replace(card, channel=channel or card.channel, components=copy.deepcopy(card.components))
+    components = copy.deepcopy(card.components)
+    return dataclasses.replace(card, channel=channel or card.channel, only_for=None, components=components)
 
 
 def refused(answered: Answered, words: str) -> None:

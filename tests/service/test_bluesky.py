@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sources.diagnostics import State
-from tests.service.bluesky import Skies, skies
+from tests.service.bluesky import Skies, account, skies
 from tests.service.live_service import NO_MERGING, QUESTION, live_service, until
 from tests.wire.bluesky import BlueskyServer, Post
 from tests.wire.model import Answer, Call, Calls, Fail, Slow
@@ -354,12 +354,7 @@ TABLE = "[bluesky]\nbatch_seconds = 0"
 async def test_what_a_stranger_on_bluesky_wants_is_asked_of_the_owner_on_discord(tmp_path: Path) -> None:
     async with BlueskyServer.start() as sky, live_service(tmp_path, scripted=True) as t:
         bot, eve = sky.user("carina.test", "Carina"), sky.user("eve.test", "Eve")
-        t.service.environment |= {
-            "BLUESKY_HANDLE": bot.handle,
-            "BLUESKY_APP_PASSWORD": bot.password,
-            "BLUESKY_SERVICE": sky.url,
-            "BLUESKY_POLL_SECONDS": "0.1",
-        }
+        t.service.environment |= account(bot, sky)
         t.configure(NO_MERGING, TABLE)
         keep = Call("recall", {"operation": "insert", "content": "Olga keeps a quagga in the barn."})
         t.model.script(Calls(keep), Answer("I keep that to us."))

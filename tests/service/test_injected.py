@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.kill.lives import changed
+from tests.service.bluesky import account
 from tests.service.live_service import NO_MERGING, Live, live_service
 from tests.wire.bluesky import BlueskyServer
 from tests.wire.model import Answer
@@ -19,12 +20,7 @@ async def test_an_exception_in_every_task_leaves_everybody_answered_once(lives: 
     trace = tmp_path / "trace"
     async with BlueskyServer.start() as sky, live_service(tmp_path, scripted=True) as t:
         bot, eve = sky.user("carina.test", "Carina"), sky.user("eve.test", "Eve")
-        t.service.environment |= {
-            "BLUESKY_HANDLE": bot.handle,
-            "BLUESKY_APP_PASSWORD": bot.password,
-            "BLUESKY_SERVICE": sky.url,
-            "BLUESKY_POLL_SECONDS": "0.1",
-        }
+        t.service.environment |= account(bot, sky)
         t.service.environment = changed(t.service.environment, trace, KILL_TEST_RAISE="1")
         t.configure(NO_MERGING, "[bluesky]\nbatch_seconds = 0\nperson_per_hour = 0\nthread_per_hour = 0")
         t.model.default = lambda _: Answer("Yes.")

@@ -519,17 +519,6 @@ async def test_only_a_decision_is_answered_as_one(event: str, answer: str) -> No
     assert bool(said) is bool(answer)
 
 
-@pytest.mark.parametrize(
-    ("said", "taken_back", "question"),
-    [
-        ("I'm vegan", "I'm not vegan anymore", "what should I not eat?"),
-        ("ich bin Vegetarier", "ich bin kein Vegetarier mehr", "was darf ich nicht essen?"),
-    ],
-)
-def test_what_was_taken_back_answers_no_more(said: str, taken_back: str, question: str) -> None:
-    assert asked((said, taken_back), question).startswith(UNKNOWN)
-
-
 HOSTILE = (
     "a" * 10_000_000, "remember " * 500_000, "\0\x1b[31m\u202e" * 1_000_000, '"' * 4000, "「" * 4000, "? " * 2000,
     "my " + "a " * 1990, "i have " + "a " * 1990, "の" * 4000, "覚え" * 2000, "what did we " * 330, "dass mein " * 400,
@@ -582,10 +571,3 @@ def test_odd_tool_results_never_break_a_turn(text: str, data: Any, ok: bool) -> 
         messages.append(AssistantMessage("", answer.calls))
         messages += [ToolMessage(call.id, call.name, "odd", ok, data) for call in answer.calls]
     raise AssertionError("no answer")
-
-
-def test_somebody_else_cannot_make_what_one_said_forgotten() -> None:
-    talk = Talk()
-    talk.say("Tom lives in Graz")
-    talk.say("forget Tom", speaker="Ben")
-    assert "Tom lives in Graz" in talk.say("where does Tom live?")

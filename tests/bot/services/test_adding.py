@@ -189,17 +189,6 @@ def test_help_groups_every_command_once_and_the_everyday_ones_come_first(capsys:
     assert "Usage: carina remind me" in capsys.readouterr().out
 
 
-async def test_discord_has_it(added: Registry) -> None:
-    async with discord.Client(intents=discord.Intents.none()) as client:
-        tree = app_commands.CommandTree(client)
-        slash.Commands(added, Cards.titles, DiscordSettings(SecretStr("token"), None)).install(tree)
-        (group,) = tree.get_commands()
-        shown = group.to_dict(tree)
-        assert (shown["name"], shown["description"]) == ("cards", "Manage cards")
-        command = next(each for each in shown["options"] if each["name"] == "greet")
-        assert [(each["name"], each["required"]) for each in command["options"]] == [("name", True), ("twice", False)]
-
-
 def asking(folder: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], *, attended: bool) -> list[dict[str, Any]]:
     """What is sent when the service asks, and somebody at the terminal says yes."""
     sent: list[dict[str, Any]] = []
@@ -228,7 +217,7 @@ def test_the_command_line_asks_whether_it_is_meant(tmp_path: Path, monkeypatch: 
     assert asking(tmp_path, monkeypatch, [], attended=False) == [{"sure": False}, {"code": 2}]
 
 
-async def test_discord_offers_its_own_lists_and_labels_of_choices() -> None:
+async def test_discord_has_it_with_its_own_lists_and_labels_of_choices() -> None:
     async with discord.Client(intents=discord.Intents.none()) as client:
         tree = app_commands.CommandTree(client)
         slash.Commands(registry(Folders()), Folders.titles, DiscordSettings(SecretStr("token"), None)).install(tree)
@@ -236,9 +225,12 @@ async def test_discord_offers_its_own_lists_and_labels_of_choices() -> None:
         assert isinstance(above, app_commands.Group), "who gives something secretly is an admin"
         (group,) = above.to_dict(tree)["options"]
         (give,) = group["options"]
+    assert (group["name"], group["description"], give["name"]) == ("cards", "Manage cards", "give")
     kinds = discord.AppCommandOptionType
     wanted = [("to", kinds.user), ("color", kinds.string), ("role", kinds.role), ("channel", kinds.channel)]
-    assert [(each["name"], each["type"]) for each in give["options"][:4]] == [(name, of.value) for name, of in wanted]
+    assert [(each["name"], each["type"], each["required"]) for each in give["options"][:4]] == [
+        (name, of.value, name == "to") for name, of in wanted
+    ]
     choices = [(each["name"], each["value"]) for each in give["options"][1]["choices"]]
     assert choices == [("Red, the best", "red"), ("Dark blue", "dark_blue")]
 

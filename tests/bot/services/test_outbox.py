@@ -100,16 +100,12 @@ async def test_a_dropped_answer_is_gone_with_all_its_pieces(post: Counter) -> No
         await post.retry(rows[0])
 
 
-async def test_what_may_have_been_said_is_confirmed_first(post: Counter) -> None:
+async def test_what_may_have_been_said_is_confirmed_first_and_sent_once_where_nobody_can_look(post: Counter) -> None:
     row = await unknown(post, arrived=True)
     with pytest.raises(Unconfirmed, match="may appear twice"):
         await post.retry(row)
     await post.run()
     assert (post.sent(), await post.states(row)) == ([], [Status.UNKNOWN])
-
-
-async def test_confirmed_it_is_sent_where_nobody_can_look_and_that_once_only(post: Counter) -> None:
-    row = await unknown(post, arrived=True)
     await post.retry(row, sure=True)
     await post.run()
     assert (post.platform.texts(), await post.states(row)) == (["hello", "hello"], [Status.SENT])

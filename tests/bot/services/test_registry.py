@@ -185,19 +185,14 @@ async def test_what_an_interface_does_not_offer_cannot_be_given_through_it() -> 
     assert await registry(Files()).call("files.read", owner_at_terminal(), given) == Sentence(text="Read /etc/passwd")
 
 
-async def test_who_only_looks_at_a_setting_writes_nothing_down() -> None:
-    stands = registry(Files(), ignored=True)
-    assert await stands.call("files.name", ann(), {}) == Sentence(text="It has no name")
-    with pytest.raises(UserError, match="You chose to have me neither keep nor answer what you say"):
-        await stands.call("files.name", ann(), {"name": "x"})
-
-
-async def test_of_whom_nothing_is_kept_nothing_is_written_down() -> None:
-    stands = registry(Echo(), ignored=True)
-    with pytest.raises(UserError, match="You chose to have me neither keep nor answer what you say"):
-        await stands.call("echo.say", ann(), {"words": "x"})
+async def test_of_whom_nothing_is_kept_nothing_is_written_down_but_they_may_look() -> None:
+    stands = registry(Echo(), Files(), ignored=True)
+    for name, given in (("echo.say", {"words": "x"}), ("files.name", {"name": "x"})):
+        with pytest.raises(UserError, match="You chose to have me neither keep nor answer what you say"):
+            await stands.call(name, ann(), given)
     with pytest.raises(UserError, match="is refused"):
         await stands.call("echo.refuse", ann(), {"words": "x"})
+    assert await stands.call("files.name", ann(), {}) == Sentence(text="It has no name")
 
 
 class ReadFile(Arguments):

@@ -1,12 +1,10 @@
 """Why an answer was given, over real sockets: the command, the menu, what is pressed, chosen and filled in."""
 
-import copy
-import dataclasses
 from pathlib import Path
 
 import pytest
 
-from tests.service.live_service import ANSWER_SECONDS, Live, answered_within, started, told_beside
+from tests.service.live_service import ANSWER_SECONDS, Live, answered_within, as_seen, forge, started, told_beside
 from tests.wire.discord import Channel, Message, Person
 from tests.wire.discord.messages import parts
 from tests.wire.model import Answer, Call, Calls
@@ -32,18 +30,6 @@ async def answered(t: Live, person: Person, channel: Channel, content: str, word
     told = await person.say(channel, f"<@bot> do keep that of the {word}")
     await channel.wait_for_bot(after=told)
     return told, await t.ask(person, channel, f"<@bot> what of the {word}?")
-
-
-def as_seen(shown: Message) -> Message:
-    """An answer for one person, as if others could see it too."""
-    return dataclasses.replace(shown, only_for=None, components=copy.deepcopy(shown.components))
-
-
-def forge(shown: Message, label: str, custom_id: str) -> Message:
-    """The same with another id behind a button, as if somebody had made one up."""
-    made = as_seen(shown)
-    next(part for part in parts(made.components) if part.get("label") == label)["custom_id"] = custom_id
-    return made
 
 
 async def test_the_menu_shows_what_an_answer_was_made_from_and_what_can_be_done(scripted: Live) -> None:
@@ -133,7 +119,8 @@ async def test_a_made_up_button_does_nothing(scripted: Live, custom_id: str, sai
         shown = chosen.shown
     named = custom_id.format(entry=entry_with(t, content), theirs=entry_with(t, secret))
     with answered_within(t, 1.0 if said is None else ANSWER_SECONDS):
-        pressed = await t.ana.press(forge(shown, "Forget", named), "Forget")
+        made = as_seen(shown)
+        pressed = await t.ana.press(made, forge(made, "Forget", named))
     assert pressed.failed == (said is None)
     assert said is None or said in (pressed.text if pressed.kind != UPDATES else await told_beside(pressed))
     assert entry_with(t, content)
