@@ -190,7 +190,6 @@ async def test_it_is_shown_its_checklist_and_what_it_kept_and_nothing_of_talk(tm
         (event,) = [each for each in request.messages if isinstance(each, UserMessage)]
         assert '\n\n[system] The patrol "heartbeat" is due. Go through this checklist now' in event.text
         assert "\n\nIs anything on fire?\n\n[system] Your final text is sent to the owner" in event.text
-        assert "answered with the one word SILENT" not in event.text
         assert "SILENT" in event.text
         assert "[now in the patrol heartbeat; your answer is heard by: the owner]" in event.text
         assert "cat" not in str(request.messages)

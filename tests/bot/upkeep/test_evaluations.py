@@ -125,7 +125,7 @@ async def test_words_that_go_take_the_judgement_along_and_it_is_made_anew(tmp_pa
         assert await kept(g) == []
 
 
-async def test_the_owners_report_counts_talks_and_nobody_elses_does(tmp_path: Path) -> None:
+async def test_the_owners_report_counts_conversations_and_nobody_elses_does(tmp_path: Path) -> None:
     async with ground(tmp_path) as g:
         await over(g, "when is the match?", "no, that's wrong")
         await judge(g)
@@ -133,4 +133,4 @@ async def test_the_owners_report_counts_talks_and_nobody_elses_does(tmp_path: Pa
         await g.run()
         assert "Conversations in that week: 1 fair." in await g.report()
         bobs = replace(somebody(BOB.id), scope=Scope(HALL.audience))
-        assert "Talks" not in await g.report(bobs)
+        assert "Conversations" not in await g.report(bobs)
