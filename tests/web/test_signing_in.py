@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import hashlib
+import re
 import secrets
 import socket
 from collections.abc import AsyncIterator, Mapping
@@ -84,7 +85,10 @@ async def test_a_session_ends_with_its_time_its_sign_out_and_by_command(s: Site)
     s.browser.headers["User-Agent"] = webkit
     await s.sign_in()
     assert [each["name"] for each in await s.call("dashboard.sessions")] == ["A browser on Linux"], "Safari is Apple's"
-    await s.call("dashboard.sign-out", session="all")
+    shown = (await s.get("/commands/dashboard.sessions")).text
+    (number,) = re.findall(r"A browser on Linux [^\n]* #(\w+)", shown)
+    assert len(number) == 6, "short enough to be typed"
+    await s.call("dashboard.sign-out", session=number)
     assert (await s.get("/")).status_code == 303
     registry = s.app.served.shared.constellations.registry
     life = timedelta(days=31), timedelta(minutes=6), timedelta()

@@ -128,12 +128,8 @@ def source_name(source: str) -> str:
 
 
 def heading(name: str) -> str:
-    """The heading of a field, in English."""
-    return _HEADINGS.get(name, name.replace("_", " "))
-
-
-def words(name: str) -> str:
-    return re.sub(r"[._-]", " ", heading(name))
+    """The heading of a field or of a group of commands, in English."""
+    return _HEADINGS.get(name) or re.sub(r"[._-]", " ", name)
 
 
 @cache
@@ -198,7 +194,7 @@ def environment() -> Environment:
         "told": texts._,
         "md": markdown,
         "excerpt": excerpt,
-        "words": words,
+        "words": heading,
         "pattern": pattern_text,
         "role": role_text,
         "named": named,

@@ -25,7 +25,7 @@ from memory.store.clock import Clock
 from memory.store.constellation import Constellations
 from memory.store.database import Database
 from memory.store.faults import commit_point
-from memory.store.ids import AgentId, PersonId
+from memory.store.ids import AgentId, PersonId, code
 from memory.store.recent import RecentValues
 from texts import _, gettext_noop, ngettext
 
@@ -88,16 +88,21 @@ class KeyRow(Row):
     created: datetime = Field(validation_alias="created_at")
     used: datetime | None = Field(validation_alias="used_at")
     expires: datetime | None = Field(validation_alias="expires_at")
+    number: str = Field(exclude=True)
+    """The end of the id, by which a session is signed out; a token is revoked by its name."""
 
     @classmethod
     def of(cls, key: WebKey, agents: Mapping[AgentId, str]) -> "KeyRow":
-        return cls.from_record(key, agent=agents.get(key.agent, "nobody") if key.agent else "")
+        number = code(key.id) if key.kind is Kind.SESSION else ""
+        return cls.from_record(key, number=number, agent=agents.get(key.agent, "nobody") if key.agent else "")
 
     def line(self, markup: Markup) -> str:
         used = _("not used yet") if self.used is None else self.told(markup, gettext_noop("used {used}"))
         used += f", {markup.person(self.person)}" if self.person else ""
         used += self.told(markup, gettext_noop(", only for {agent}")) if self.agent else ""
-        return self.told(markup, gettext_noop("{name} ({scope}), created {created}, {last}{id}"), last=used)
+        number = markup.number(self.number) if self.number else ""
+        text = gettext_noop("{name} ({scope}), created {created}, {last}{number}")
+        return self.told(markup, text, last=used, number=number)
 
 
 class WebAccess(Struct, frozen=True):
@@ -178,7 +183,7 @@ class WebAccess(Struct, frozen=True):
 
     @operation("dashboard.sign-out", "Sign out a browser, or all of them", Action.WEB, CHANGES_AT_TERMINAL)
     async def sign_out(self, _caller: Caller, session: _Session) -> str:
-        wanted = [each.id for each in await self._rows(Kind.SESSION) if session in (each.id, "all")]
+        wanted = [each.id for each in await self._rows(Kind.SESSION) if session in (each.id, each.number, "all")]
         if not wanted:
             raise UserError("There is no such session. `carina dashboard sessions` lists them.")
         for each in wanted:
