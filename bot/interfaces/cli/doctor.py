@@ -43,7 +43,7 @@ from memory.store.migrations import Kind
 from memory.store.records import replace
 from memory.store.sqlite import distances, driver
 from sources.diagnostics import Finding, State
-from texts import _, error_text, gettext_lazy, ngettext
+from texts import _, error_text, gettext_lazy, gettext_noop, ngettext
 
 _CHECKS = Options(via=TERMINAL_ONLY, seconds=300.0)
 _RESTARTS = Options(via=TERMINAL_ONLY, changes=True, running=True, seconds=300.0)
@@ -103,7 +103,8 @@ def _stored_models(files: Iterable[File]) -> tuple[list[tuple[str, str]], list[F
             except StoreError as error:
                 unread.append(Finding("database", State.PROBLEM, error_text(error)))
                 continue
-            found += [(model, f"the agent {agent} in {file.path.parent.name}") for model, agent in named]
+            words, there = gettext_noop("the agent {agent} in {constellation}"), file.path.parent.name
+            found += [(model, _(words, agent=agent, constellation=there)) for model, agent in named]
     return found, unread
 
 
@@ -342,11 +343,11 @@ async def examine_bluesky(config: Config, ask: Ask | None) -> list[Finding]:
     except UserError as error:
         remedy = _("check the network, BLUESKY_HANDLE and BLUESKY_APP_PASSWORD (docs/bluesky.md)")
         return [Finding("Bluesky", State.PROBLEM, error_text(error), remedy)]
-    listed = [Finding("Bluesky", State.GOOD, f"{found['handle']} ({found['did']}) on {found['service']}")]
+    account = {name: found[name] for name in ("handle", "did", "service")}
+    listed = [Finding("Bluesky", State.GOOD, _("{handle} ({did}) on {service}", **account))]
     if not found["labelled"]:
-        listed.append(
-            Finding("Bluesky", State.DOUBT, _("it is not labeled as a bot"), _("`carina bluesky setup` does that"))
-        )
+        words = _("it is not labeled as a bot")
+        listed.append(Finding("Bluesky", State.DOUBT, words, _("`carina bluesky setup` does that")))
     return listed
 
 
