@@ -59,7 +59,9 @@ class File(Row):
         return _ERRORS.get(self.state, DatabaseCorrupt)(self.problem) if self.problem else None
 
     def line(self, markup: Markup) -> str:
-        return markup.text(f"{self.file}: {self.problem or self.state}")
+        if self.problem:
+            return markup.text(f"{self.file}: {self.problem}")
+        return self.told(markup, gettext_noop("{file}: version {version}, up to date"))
 
 
 _ERRORS: Mapping[State, type[StoreError]] = {State.OLDER: DatabaseOutdated, State.NEWER: DatabaseTooNew}
