@@ -273,6 +273,10 @@ class Endpoint(Protocol):
     form: Form = MESSAGES
     """The form of an answer there."""
 
+    def at(self, _place: PlaceId) -> "Endpoint":
+        """The endpoint as it splits texts for a place."""
+        return self
+
     def split(self, text: str) -> list[str]:
         """Split a text into messages that the platform accepts; no piece is empty."""
         ...

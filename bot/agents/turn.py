@@ -52,7 +52,7 @@ from memory.spending import record
 from memory.store.database import Database, Rows, Tx
 from memory.store.errors import DatabaseBusy, DatabaseFull
 from memory.store.faults import Point, commit_point
-from memory.store.ids import InboxId, TurnId, place_source
+from memory.store.ids import InboxId, TurnId
 from memory.store.logs import Log
 from memory.store.records import replace
 from texts import _, gettext_noop
@@ -368,7 +368,7 @@ class TurnRunner:
     def _to_shorten(self, text: str, material: PromptInputs) -> str:
         """Why the model must shorten its answer; empty if it is short enough, or was asked before."""
         place = answer_place(self._deps, material.turn)
-        return "" if _was_shortened(material) else too_long(text, self._deps.endpoints[place_source(place)])
+        return "" if _was_shortened(material) else too_long(text, self._deps.endpoint_at(place))
 
     async def _finish(self, text: str, material: PromptInputs) -> Ending:
         turn, now = material.turn, self._deps.clock()

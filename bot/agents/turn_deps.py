@@ -22,7 +22,7 @@ from memory.people.audience import Scope
 from memory.search.similarity import Meaning
 from memory.store.clock import Clock
 from memory.store.database import Rows
-from memory.store.ids import AgentId, PersonId, PlaceId
+from memory.store.ids import AgentId, PersonId, PlaceId, place_source
 from memory.store.recent import RecentValues
 from sources.base import Endpoint
 from sources.terminal import PERSON
@@ -114,6 +114,10 @@ class TurnDeps(Struct, frozen=True):
     """(agent, name of the tool to be called, or "") -> waits a while until the current tools of servers are known."""
     shrink: Callable[[PromptInputs], Awaitable[bool]] | None = None
     """Compacts the conversation of a turn that is too long for the model; returns whether anything left its view."""
+
+    def endpoint_at(self, place: PlaceId) -> Endpoint:
+        """The endpoint that sends messages to a place."""
+        return self.endpoints[place_source(place)].at(place)
 
     def speaking_to(self, person: PersonId | None) -> AbstractContextManager[None]:
         """Within the context, texts are in the person's chosen language; else in the owner's."""

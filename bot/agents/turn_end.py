@@ -53,7 +53,7 @@ def end_turn(tx: Tx, turn_deps: TurnDeps, material: PromptInputs, text: str, now
     heard = all(isinstance(each.payload, Extras) for each in material.asked)  # an observer hears only of events
     silent = (not heard and is_observer(tx, turn)) or (patrol and is_silence(text))
     said = "" if silent or ":" not in place else text  # nobody is spoken to in "bluesky" as a whole
-    pieces = package(said, turn_deps.endpoints[place_source(place)])
+    pieces = package(said, turn_deps.endpoint_at(place))
     _write(tx, _TurnResult(material, said, place, tuple(pieces)), now)
     if patrol:
         patrols.note(tx, turn.place, material.steps, said)

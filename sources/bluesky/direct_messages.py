@@ -85,8 +85,6 @@ log = Log(__name__)
 _SAY = call_point("bluesky.direct")
 CHAT = "did:web:api.bsky.chat#bsky_chat"
 _PAGE, _MOST_PAGES = 50, 10
-_MOST_GRAPHEMES = 1_000
-"""Graphemes of one direct message."""
 _MARGIN = timedelta(minutes=5)
 _SKEW = timedelta(seconds=30)
 """The maximum difference between the clocks of this machine and the service."""
@@ -346,7 +344,7 @@ def _fitting(delivery: Delivery) -> str:
         with speaking(delivery.buttons.language):
             how = "\n\n" + _("Answer with one of: {offers}", offers=offers)
             cut = "… " + _("(cut off; `carina permits show` shows all of it)")
-    room = _MOST_GRAPHEMES - post_text.graphemes(how)
+    room = post_text.MOST_DIRECT - post_text.graphemes(how)
     if post_text.graphemes(text) > room:
         text = post_text.shortened(text, room - len(cut)) + cut
     return text + how

@@ -11,6 +11,8 @@ from sources.splitting import split_text
 from sources.text import CLUSTER, visible
 
 MOST_GRAPHEMES = 300
+MOST_DIRECT = 1_000
+"""Graphemes of one direct message."""
 MOST_BYTES = 3000
 _MOST_TAG = 64
 """Graphemes of a tag, without its sign."""
@@ -43,21 +45,21 @@ def shortened(text: str, room: int) -> str:
     return "".join(each[0] for each, _ in zip(CLUSTER.finditer(text), range(room), strict=False))
 
 
-def posts(text: str, *, numbered: bool = False) -> list[str]:
+def posts(text: str, most: int = MOST_GRAPHEMES, *, numbered: bool = False) -> list[str]:
     """The posts for a text, in order; empty for an invisible one. With `numbered`, each contains its number."""
     text = text.strip()
     if not visible(text):
         return []
-    if fits(text):
+    if _size(text) <= most:
         return [text]
-    found = [each.strip() for each in split_text(text, MOST_GRAPHEMES - (_NUMBER_ROOM if numbered else 0), _size)]
+    found = [each.strip() for each in split_text(text, most - (_NUMBER_ROOM if numbered else 0), _size)]
     return [f"{each} ({n}/{len(found)})" for n, each in enumerate(found, 1)] if numbered else found
 
 
 def _size(text: str) -> float:
     """The number of graphemes, where one with many bytes counts as more."""
     by_bytes = len(text.encode("utf-8")) * MOST_GRAPHEMES / MOST_BYTES
-    return by_bytes if by_bytes > MOST_GRAPHEMES else max(graphemes(text), by_bytes)  # to count graphemes takes long
+    return by_bytes if by_bytes > MOST_DIRECT else max(graphemes(text), by_bytes)  # to count graphemes takes long
 
 
 class Mark(Struct, frozen=True):

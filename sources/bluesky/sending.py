@@ -1,6 +1,7 @@
 """Sends to Bluesky: each outbox row is one record with its own key, so it exists once or not at all."""
 
 import base64
+import copy
 import hashlib
 import re
 from collections.abc import Collection, Mapping
@@ -57,9 +58,6 @@ _ACTS = {
     "like": "app.bsky.feed.like",
     "repost": "app.bsky.feed.repost",
     "follow": "app.bsky.graph.follow",
-    "quote": POSTS,
-    "reply": POSTS,
-    "post": POSTS,
 }
 
 
@@ -90,8 +88,13 @@ class BlueskyEndpoint(Endpoint):
         """The account's DID; empty before the first login."""
         return self._session.did
 
+    def at(self, place: PlaceId) -> Endpoint:
+        there = copy.copy(self)
+        there.max_length = post_text.MOST_DIRECT if user_of(place) else post_text.MOST_GRAPHEMES
+        return there
+
     def split(self, text: str) -> list[str]:
-        return post_text.posts(outgoing(text), numbered=self._settings.numbered)
+        return post_text.posts(outgoing(text), self.max_length, numbered=self._settings.numbered)
 
     async def send(self, delivery: Delivery) -> str:
         if (already := self._done.get(delivery.id)) is not None:
@@ -136,7 +139,7 @@ class BlueskyEndpoint(Endpoint):
             return await self._create(delivery, await self._record(delivery, ()))
         if delivery.act in ("unlike", "unfollow", "delete"):
             return await self._undo(delivery)
-        made = {"$type": _ACTS[delivery.act], "createdAt": to_text(delivery.created_at)}
+        made = {"$type": _ACTS.get(delivery.act, POSTS), "createdAt": to_text(delivery.created_at)}
         if delivery.act == "follow":
             who = await self._followed(delivery.target)
             standing = await self._existing_record(delivery, who.followed)

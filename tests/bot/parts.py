@@ -24,6 +24,7 @@ from sources.base import (
     Delivery,
     DeliveryFailed,
     DeliveryUnclear,
+    Endpoint,
     Form,
     HistoryUnreadable,
     Kind,
@@ -251,6 +252,9 @@ class Platform:
     nonce_seconds: float = 60
     form: Form = MESSAGES
     _count: int = 0
+
+    def at(self, _place: PlaceId) -> Endpoint:
+        return self
 
     def split(self, text: str) -> list[str]:
         return [text[start : start + self.max_length] for start in range(0, len(text), self.max_length)]

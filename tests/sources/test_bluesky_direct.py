@@ -209,3 +209,17 @@ async def test_they_can_be_switched_off(here: Harness) -> None:
     assert "turned off" in source.direct.words
     with pytest.raises(DeliveryFailed, match="turned off"):
         await source.endpoint.send(delivery(place(here.ana), "psst"))
+
+
+async def test_a_direct_message_holds_more_than_a_post(here: Harness) -> None:
+    endpoint = here.source().endpoint
+    place = PlaceId(f"bluesky:user:{here.ana.did}")
+    text = "word " * 500
+    sizes = [len(each) for each in endpoint.at(place).split(text)]
+    assert len(sizes) == 3
+    assert 900 < max(sizes) <= 1_000
+    assert all(
+        len(each) <= 300 for each in endpoint.at(PlaceId("bluesky:at://did:plc:a/app.bsky.feed.post/1")).split(text)
+    )
+    said = [await endpoint.send(delivery(place, each)) for each in endpoint.at(place).split(text)]
+    assert len(said) == len(here.server.chat.texts(here.bot, here.ana)) == 3

@@ -26,7 +26,7 @@ from memory.queue import messages, outbox, turns
 from memory.queue.turns import Turn, TurnMoved
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
-from memory.store.ids import TurnId, place_source
+from memory.store.ids import TurnId
 from memory.store.records import replace
 from sources.base import Endpoint
 from texts import TextError, reason_of
@@ -174,7 +174,7 @@ class Orchestrator:
             if changed(fresh) and again:  # members worked on the old messages
                 begin_again(tx, self._deps.broker, fresh, now)
                 return False
-            _write(tx, fresh, say, team, self._deps.endpoints[place_source(turn.place)], now)
+            _write(tx, fresh, say, team, self._deps.endpoint_at(turn.place), now)
             finish(tx, self._deps, fresh, now)
             group_runs.end_run(tx, turn.id, say.outcome, now)
             turns.end(tx, turn.id, "done", now)

@@ -82,7 +82,7 @@ class SendMessageTool(StoreTool[SendArguments]):
         if stranger:
             reason = gettext_lazy("somebody who is not approved wants me to write in {target}", target=name)
             require(Need(Kind.TOOL, f"send_message to {place}", reason), context.permit)
-        pieces = package(arguments.content, endpoint)
+        pieces = package(arguments.content, endpoint.at(place))
         if arguments.file_name:
             if not endpoint.form.takes_files:
                 raise ToolError("No files can be sent there.")
