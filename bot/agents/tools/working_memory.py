@@ -63,7 +63,7 @@ class WorkingMemoryTool(StoreTool[WorkingMemoryArguments]):
 
 
 def _save(tx: Tx, by: By, arguments: WorkingMemoryArguments) -> Outcome:
-    ttl = timedelta(minutes=arguments.ttl_minutes)
+    ttl = timedelta(minutes=min(1e6, max(0, arguments.ttl_minutes)))  # of more, and of NaN, none can be made
     new = NewEntry(arguments.key, arguments.content, ttl, arguments.category, arguments.tags)
     kept = working_memory.save(tx, by, new)
     return Outcome(say("saved as {key}, expires in {ttl}", key=kept.key, ttl=lasting(kept, by.now)))

@@ -71,6 +71,12 @@ async def test_what_is_saved_is_read_listed_found_and_deleted(service: Service) 
     )
 
 
+@pytest.mark.parametrize("minutes", [-1, 1e7, 10**30, float("nan"), float("inf")])
+async def test_no_time_is_so_odd_that_nobody_is_answered(service: Service, minutes: float) -> None:
+    text, worked = await used(service, operation="save", key="a", content="for ever", ttl_minutes=minutes)
+    assert (text.startswith("an entry is kept for up to 7 days"), worked) == (True, False)
+
+
 async def test_what_expired_is_not_read_and_not_shown_before_any_sweep(service: Service) -> None:
     await used(service, operation="save", key="a", content="for a moment")
     service.clock.forward(299)
