@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from bot.agents.turn_events import Watch
-from bot.interfaces.web import mcp, openai_api, pages
+from bot.interfaces.web import mcp, openai_api, pages, request_checks
 from bot.runtime.previews import Broadcast
 from memory.store.faults import commit_point
 from tests.bot.stage import until
@@ -206,3 +206,24 @@ async def test_a_connection_without_a_request_is_closed_soon(
         async with asyncio.timeout(10):
             answered = await reader.read()
     assert (b"200 OK" in answered) == begun.endswith(b"G")
+
+
+async def test_what_strangers_send_takes_a_bounded_part_of_the_memory(s: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(request_checks, "MOST_FROM_STRANGERS", 200_000)
+    there = urlsplit(s.address)
+    _reader, writer = await asyncio.open_connection(there.hostname, there.port)
+    with closing(writer):
+        head = f"POST /hooks/none HTTP/1.1\r\nHost: {there.netloc}\r\nContent-Length: 900000\r\n\r\n"
+        writer.write(head.encode() + b"x" * 150_000)
+
+        async def full() -> bool:
+            return (await s.browser.post("/hooks/none", content=b"x" * 100_000)).status_code == 503
+
+        await until(full, 10)
+        assert (await s.browser.post("/hooks/none", content=b"x")).status_code == 401
+        assert (await s.post("/search", words="x" * 100_000)).status_code == 200
+
+    async def empty() -> bool:
+        return not await full()
+
+    await until(empty, 10)

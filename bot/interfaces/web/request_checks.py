@@ -23,6 +23,7 @@ from texts import LANGUAGES, _, read_on, speak, speaking
 
 COOKIE = "carina_session"
 MOST_BYTES, MOST_WITH_FILES = 1_000_000, 10_000_000
+MOST_FROM_STRANGERS = 32_000_000
 READ_SECONDS = 30.0
 _TRIES, _TRY_SECONDS = 10, 300.0
 _MOST_CLIENTS = 10_000
@@ -142,6 +143,8 @@ class AccessMiddleware:
     def __init__(self, app: ASGIApp, access: WebAccess, public_url: str) -> None:
         self._app, self._access, self._public_url = app, access, public_url
         self._attempts = FailedSignIns()
+        self._from_strangers = 0
+        """Bytes of what is being sent by those who have shown no key, all together."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -200,7 +203,7 @@ class AccessMiddleware:
         large = path.startswith("/v1/") or (path.startswith("/chat/") and _kind(headers) == "multipart/form-data")
         try:
             async with asyncio.timeout(READ_SECONDS * (4 if large else 1)):
-                body = await _read(headers, receive, MOST_WITH_FILES if large else MOST_BYTES)
+                body = await self._read(headers, receive, MOST_WITH_FILES if large else MOST_BYTES, state["key"])
         except TimeoutError:
             raise Refusal(408, _("The request arrived too slowly. Send it again.")) from None
         if unsafe and state["csrf"] and not open_to_all:
@@ -208,6 +211,28 @@ class AccessMiddleware:
             if not hmac.compare_digest(given.encode(), state["csrf"].encode()):
                 raise Refusal(403, _("This form is too old, or came from elsewhere. Reload the page."))
         return body
+
+    async def _read(self, headers: Headers, receive: Receive, most: int, key: WebKey | None) -> bytes:
+        length = headers.get("content-length", "0")
+        if not length.isdecimal() or int(length) > most:
+            raise Refusal(413, _("At most {most_bytes:,} bytes can be sent.", most_bytes=most))
+        body, strangers = bytearray(), key is None
+        try:
+            while True:
+                message = await receive()
+                if message["type"] != "http.request":
+                    raise Refusal(400, _("The request ended early."))
+                part = message.get("body", b"")
+                body += part
+                self._from_strangers += len(part) * strangers
+                if len(body) > most:
+                    raise Refusal(413, _("At most {most_bytes:,} bytes can be sent.", most_bytes=most))
+                if self._from_strangers > MOST_FROM_STRANGERS:
+                    raise Refusal(503, _("Too much is being sent at the moment. Send it again later."))
+                if not message.get("more_body"):
+                    return bytes(body)
+        finally:
+            self._from_strangers -= len(body) * strangers
 
     def _is_own(self, origin: str, headers: Headers) -> bool:
         own = {headers.get("host", "").lower()}
@@ -269,22 +294,6 @@ def require(key: WebKey | None, path: str, method: str) -> None:
 def client_of(scope: Scope) -> str:
     client = scope.get("client")
     return str(client[0]) if client else ""
-
-
-async def _read(headers: Headers, receive: Receive, most: int) -> bytes:
-    length = headers.get("content-length", "0")
-    if not length.isdecimal() or int(length) > most:
-        raise Refusal(413, _("At most {most_bytes:,} bytes can be sent.", most_bytes=most))
-    body = bytearray()
-    while True:
-        message = await receive()
-        if message["type"] != "http.request":
-            raise Refusal(400, _("The request ended early."))
-        body += message.get("body", b"")
-        if len(body) > most:
-            raise Refusal(413, _("At most {most_bytes:,} bytes can be sent.", most_bytes=most))
-        if not message.get("more_body"):
-            return bytes(body)
 
 
 def _kind(headers: Headers) -> str:
