@@ -23,7 +23,7 @@ from memory.store.clock import from_text, to_text, utc_now
 from memory.store.constellation import Constellation, constellations, registered, set_aside
 from memory.store.database import Rows, Tx, Value, as_dict
 from memory.store.errors import StoreError
-from memory.store.folder import BACKUPS, private_folder, sync_folder
+from memory.store.folder import BACKUPS, UNFINISHED_RESTORE, private_folder, sync_folder
 from memory.store.ids import ErasureId
 from memory.store.sqlite import connect, copy_database, damage, driver, transaction
 
@@ -194,7 +194,11 @@ def _stage(folder: Path, backup: Backup, staged: Path, present: _Present | None)
         verify(backup)
         shutil.rmtree(staged, ignore_errors=True)
         shutil.copytree(backup.path, staged)
-        return _carry_over(folder, staged / _GLOBAL, present)
+        again = _carry_over(folder, staged / _GLOBAL, present)
+        # Files of which only some are replaced would look like good data after a kill or a power cut.
+        (folder / UNFINISHED_RESTORE).write_text(backup.name, "utf-8")
+        sync_folder(folder)
+        return again
     except (OSError, driver.DatabaseError) as error:
         raise BackupFailed(
             "{name} could not be restored: {error}. Nothing was changed: fix that, or choose another backup",
@@ -214,6 +218,8 @@ def _replace(folder: Path, backup: Backup, staged: Path, newer: list[Constellati
             for beside in ("-wal", "-shm"):
                 path.with_name(path.name + beside).unlink(missing_ok=True)
             (staged / name).replace(path)
+            sync_folder(path.parent)
+        (folder / UNFINISHED_RESTORE).unlink()
     except OSError as error:
         raise BackupFailed(
             "{name} was restored only in part: {error}. Fix that, and restore it again before you start Carina",

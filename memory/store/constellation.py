@@ -16,7 +16,7 @@ from memory.store.clock import Clock, to_text
 from memory.store.database import Database, Rows, Tx
 from memory.store.errors import DatabaseCorrupt, StoreError
 from memory.store.faults import commit_point
-from memory.store.folder import DELETED, private_folder
+from memory.store.folder import DELETED, UNFINISHED_RESTORE, private_folder
 from memory.store.ids import ConstellationId, PersonId, new_id
 from memory.store.migrations import Kind, prepare, unreadable_tables
 from memory.store.row_mapper import RowMapper
@@ -60,12 +60,21 @@ class _Slot(Struct):
 
 
 def require_registry(folder: Path) -> None:
-    """Raise DatabaseCorrupt if the registry is missing but its constellations exist: a new one would lose them."""
-    if not (folder / "global.db").exists() and any(folder.glob("constellations/[!.]*/carina.db")):
+    """Raise DatabaseCorrupt if the registry is missing but its constellations exist: a new one would lose them.
+
+    Also if a restore was killed before it had replaced all files.
+    """
+    if (unfinished := folder / UNFINISHED_RESTORE).exists():
+        name = unfinished.read_text("utf-8")
+        raise DatabaseCorrupt(
+            "the restore of the backup {name} did not finish: run `carina backup restore {name}` again", name=name
+        )
+    registry = folder / "global.db"
+    if not (registry.exists() and registry.stat().st_size) and any(folder.glob("constellations/[!.]*/carina.db")):
         raise DatabaseCorrupt(
             "{folder} is missing, but constellations exist: restore it from a backup, or move "
             "{constellations} away to start over",
-            folder=folder / "global.db",
+            folder=registry,
             constellations=folder / "constellations",
         )
 

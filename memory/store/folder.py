@@ -42,10 +42,13 @@ else:
 
 _OURS = (
     *("global.db*", "constellations", "backups", "erasures.jsonl", "control.sock", "control.path", "carina.lock"),
-    *("terminal.journal", "bluesky.session", ".restoring-*"),
+    *("terminal.journal", "bluesky.session", ".restoring-*", "restore-unfinished", "deleted", "litestream.yml"),
+    "service.log",
 )
 BACKUPS = "backups"
 """The folder of the service's own backups (`memory.store.backups`)."""
+UNFINISHED_RESTORE = "restore-unfinished"
+"""A file with the name of the backup whose files are being put into place."""
 DELETED = "deleted"
 """The folder of deleted constellations, which nobody opens any more."""
 _FOLDER_MODE = 0o700

@@ -21,7 +21,7 @@ from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.registry import Options, Param, operation
 from bot.services.results import Lines, Listing, Markup, Row
 from memory.store.clock import utc_now
-from memory.store.constellation import registered, require
+from memory.store.constellation import registered, require, require_registry
 from memory.store.errors import DatabaseCorrupt, DatabaseFull, DatabaseOutdated, DatabaseTooNew, StoreError
 from memory.store.folder import DataFolder
 from memory.store.migrations import Kind, check, migrate, migrations, rehearse, status
@@ -115,11 +115,10 @@ _Check = Annotated[bool, Param("Only show what would be migrated, after trying i
 
 def examine(folder: DataFolder) -> list[File]:
     """Every file that is in the folder or should be; empty if no data was ever created there."""
-    found = sorted(path for path in folder.path.glob("constellations/*/carina.db") if _holds(path))
-    begun = _holds(folder.global_db)
-    if not begun and not found:
+    found = sorted(path for path in folder.path.glob("constellations/[!.]*/carina.db") if _holds(path))
+    if not _holds(folder.global_db) and not found:
         return []
-    registry, expected = _registry(folder) if begun else (_lost_registry(folder, found), [])
+    registry, expected = _registry(folder)
     every = sorted({*found, *expected})
     return [registry, *(_examined(folder, path, Kind.CONSTELLATION, expected=path in expected) for path in every)]
 
@@ -214,6 +213,10 @@ def _examined(folder: DataFolder, path: Path, kind: Kind, *, expected: bool = Fa
 
 
 def _registry(folder: DataFolder) -> tuple[File, list[Path]]:
+    try:
+        require_registry(folder.path)
+    except DatabaseCorrupt as error:
+        return _file(folder, folder.global_db, Kind.GLOBAL, error=error), []
     file = _examined(folder, folder.global_db, Kind.GLOBAL)
     if not file.version:
         return file, []
@@ -221,16 +224,6 @@ def _registry(folder: DataFolder) -> tuple[File, list[Path]]:
         return file, registered(folder.path)
     except (DatabaseCorrupt, DatabaseFull) as error:
         return _file(folder, folder.global_db, Kind.GLOBAL, file.version, error), []
-
-
-def _lost_registry(folder: DataFolder, found: Sequence[Path]) -> File:
-    error = DatabaseCorrupt(
-        "{global_db} is missing, although {named} exists: restore it from a backup, because "
-        "Carina would otherwise start with an empty memory",
-        global_db=folder.global_db,
-        named=_named(found[0], folder.path),
-    )
-    return _file(folder, folder.global_db, Kind.GLOBAL, error=error)
 
 
 def _migrated(file: File, home: Path) -> MigratedFile:

@@ -18,6 +18,7 @@ from memory.store.backups import BackupFailed
 from memory.store.constellation import Constellations
 from memory.store.database import Rows, Tx
 from memory.store.erasure_records import Erasure
+from memory.store.errors import DatabaseCorrupt
 from memory.store.faults import commit_point
 from memory.store.ids import ErasureId, PersonId
 from memory.store.sqlite import connect, copy_database
@@ -145,6 +146,35 @@ async def test_where_a_restore_fails_no_copy_is_left_and_it_says_what_it_changed
     (tmp_path / file).rmdir()
     assert backups.restore(tmp_path, made) == (0, [])
     assert position(tmp_path) == "before"
+
+
+async def test_a_restore_that_was_killed_halfway_is_not_taken_for_a_whole_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await lived(tmp_path, "before")
+    made = backups.create(tmp_path, NOW)
+    await lived(tmp_path, "after")
+    with monkeypatch.context() as patch:
+
+        def killed(_folder: Path) -> None:
+            if not (made.path.parent.parent / f".restoring-{made.name}" / "global.db").exists():
+                raise KeyboardInterrupt
+
+        patch.setattr("memory.store.backups.sync_folder", killed)
+        with pytest.raises(KeyboardInterrupt):
+            backups.restore(tmp_path, made)
+    with pytest.raises(DatabaseCorrupt, match=f"run `carina backup restore {made.name}` again"):
+        await lived(tmp_path, "start")
+    assert backups.restore(tmp_path, made) == (0, [])
+    assert position(tmp_path) == "before"
+    await lived(tmp_path, "start")
+
+
+async def test_an_empty_registry_is_not_replaced_by_a_new_one_beside_constellations(tmp_path: Path) -> None:
+    await lived(tmp_path, "x")
+    (tmp_path / "global.db").write_bytes(b"")
+    with pytest.raises(DatabaseCorrupt, match="is missing, but constellations exist"):
+        await lived(tmp_path, "y")
 
 
 async def test_a_backup_of_a_registry_that_cannot_take_what_must_hold_changes_nothing(tmp_path: Path) -> None:
