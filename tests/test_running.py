@@ -197,6 +197,7 @@ def test_what_carina_made_is_removed_and_nothing_else(tmp_path: Path) -> None:
     assert carina(tmp_path, "uninstall", "--yes").returncode == 1
     assert carina(tmp_path, "chat", "--once", "hello").returncode == 0
     (tmp_path / "data" / "mine.txt").write_text("", "utf-8")
+    (tmp_path / "data" / "deleted" / "con_1").mkdir(parents=True)  # of a constellation that was deleted
     asked = carina(tmp_path, "uninstall")
     assert (asked.returncode, f"data folder: {tmp_path / 'data'} (" in asked.stderr) == (2, True)
     assert "carina backup create --to PATH" in asked.stderr

@@ -290,7 +290,7 @@ class Removal(Struct, frozen=True):
                 [
                     *self._where(folder),
                     "",
-                    _("To keep a copy, answer no and run `carina backup create --to PATH` or `carina privacy export`."),
+                    _("To keep a copy, answer no and run `carina backup create --to PATH`."),
                     _("Delete all data in the data folder? This cannot be undone."),
                 ]
             )
