@@ -170,7 +170,7 @@ def examine_databases(count: int, problems: Sequence[str]) -> Iterator[Finding]:
             version=version,
             reason=distances.reason,
         )
-        yield Finding("sqlite-vec", State.DOUBT, words, _("`make embedding` installs it where it is available"))
+        yield Finding("sqlite-vec", State.DOUBT, words, _("`make embedding` or the extra `embedding` adds it"))
     else:
         yield Finding("sqlite-vec", State.GOOD, _("{version} with the extension", version=version))
 
@@ -272,7 +272,7 @@ async def examine_embedder(config: Config, redact: Callable[[str], str]) -> Find
     try:
         embedder = make_embedder(choice)
     except EmbedderMissing:
-        return Finding("embedding model", State.DOUBT, missing, _("`make embedding` installs it"))
+        return Finding("embedding model", State.DOUBT, missing, _("`make embedding` or the extra `embedding` adds it"))
     if embedder is None:
         return Finding("embedding model", State.UNSET, _("turned off; search uses words only"))
     try:

