@@ -289,6 +289,9 @@ async def test_an_operation_is_done_refused_and_asked_about(s: Site) -> None:
     asked = await program.post("/api/v1/privacy.erase", json={})
     assert asked.status_code == 409
     assert "X-Confirm" in asked.json()["detail"]
+    huge = "9" * 30
+    for listed in (f"inbox.list?before={huge}", f"memory.history?label=persona&before={huge}"):
+        assert (await program.get(f"/api/v1/{listed}")).status_code == 400
     for body in (b"[1]", b"[" * 200_000):
         assert (await program.post("/api/v1/tasks.add", content=body)).status_code == 400
         assert (await program.post("/v1/chat/completions", content=body)).status_code == 400

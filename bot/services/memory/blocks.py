@@ -78,7 +78,7 @@ _Label = Annotated[
     str, Param("Name of the block", example="persona", metavar="BLOCK", suggests="blocks", positional=True)
 ]
 _Shown = Annotated[int | None, Param("Version to show (default: the newest)")]
-_Before = Annotated[int | None, Param("Show only changes before this one")]
+_Before = Annotated[int | None, Field(ge=1, le=2**63 - 1), Param("Show only changes before this one")]
 _Limit = Annotated[int, Field(ge=1, le=100_000), Param("Maximum number to show, newest first", via=TERMINAL_ONLY)]
 _Newer = Annotated[int | None, Param("Version to compare with (default: the newest)", positional=True)]
 _Text = Annotated[str, Param("The text to add", example="Likes tea.")]
