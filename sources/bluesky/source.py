@@ -212,8 +212,7 @@ class BlueskySource:
         """The newest notification: a page of one is cheap. None if everything is to be read anyway."""
         if self._top is None:
             return None
-        page = await self._page(1)
-        return _top(page)
+        return _top(await self._page(1))
 
     async def _page(self, limit: int, cursor: str = "") -> dict[str, object]:
         asked = {"limit": limit, "cursor": cursor, "reasons": list(REASONS)}

@@ -89,6 +89,27 @@ async def test_a_gated_thread_gets_no_answer(here: Stage) -> None:
     assert await here.bot.records() == []
 
 
+async def test_a_post_that_nobody_may_quote_is_not_quoted(here: Stage) -> None:
+    here.service.file.write_text(f'{here.service.file.read_text("utf-8")}owner = "{here.ana.did}"\n', "utf-8")
+    shown = await here.ana.post("not to be quoted")
+    rules = [{"$type": "app.bsky.feed.postgate#disableRule"}]
+    gate = {"$type": "app.bsky.feed.postgate", "post": shown["uri"], "createdAt": "2026-11-22T12:00:00.000Z"}
+    await here.ana.do(
+        "com.atproto.repo.createRecord", repo=here.ana.did, collection="app.bsky.feed.postgate",
+        rkey=shown["uri"].rpartition("/")[2], record={**gate, "embeddingRules": rules},
+    )  # fmt: skip
+    await here.net.flush()
+    quote = Call("bluesky", {"operation": "quote", "target": shown["uri"], "text": "look"})
+    here.model.script(Calls(quote), Answer("Done."))
+    await here.start()
+    await here.ana.post(f"@{here.bot.handle} quote it", mention=here.bot)
+    refused = await here.service.logged("delivery_withdrawn", within=60)
+    await here.bot.wait_for_records(1)
+    await here.service.stop()
+    assert refused["reason"] == "the author of the post does not let the bot quote it"
+    assert [each["value"]["text"] for each in await here.bot.records()] == ["Done."]
+
+
 async def test_the_agent_finds_posts_and_reads_threads_and_people(here: Stage) -> None:
     began = await here.ana.post("the ferry leaves at noon")
     await here.ana.post("so be early", to=began)
