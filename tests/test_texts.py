@@ -361,7 +361,9 @@ FOR_TERMINALS = (
     "bot/interfaces/control/chat.py",
     "sources/terminal",
 )
-NOT_FOR_DISCORD = re.compile(r"\bcarina [a-z]|\(UTC\)|[}\d] UTC|\bdiscord:(?:\w+:)?\d|\d{4}-\d\d-\d\d")
+NOT_FOR_DISCORD = re.compile(
+    r"\bcarina (?![^`]*` at a terminal)[a-z]|\(UTC\)|[}\d] UTC|\bdiscord:(?:\w+:)?\d|\d{4}-\d\d-\d\d"
+)
 AS_TYPED = re.compile(r"such as|Examples|like|Write it as|for a server|2026-12-31|or --|, or an age")
 """How people write what a command takes: there is no other way to show it."""
 

@@ -145,7 +145,7 @@ def _slash(found: re.Match[str]) -> str:
     given = found[1].partition("{")[0].split()
     known = (slash_names().get(" ".join(given[:count])) for count in range(len(given), 0, -1))
     name = next(filter(None, known), "")
-    return f"`/{name}`" if name else _("`{command}` at a terminal").replace("{command}", found[1])
+    return f"`/{name}`" if name else _("`{command}` at a terminal").replace("{command}", f"carina {found[1]}")
 
 
 def ngettext(one: str, more: str, count: float, /, **values: object) -> str:

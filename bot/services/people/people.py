@@ -61,7 +61,7 @@ class AccountList(Listing[AccountRow]):
         own = [row.line(markup) for row in self.rows]
         if len(own) == 1:
             return [_("You have no linked accounts, only {first}.", first=own[0])]
-        return [_("Your linked accounts:"), *(f"- {each}" for each in own)]
+        return [_("I treat these accounts as one person:"), *(f"- {each}" for each in own)]
 
 
 @dataclass
