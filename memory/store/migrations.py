@@ -9,6 +9,7 @@ one, and copies it first.
 
 import functools
 import hashlib
+import os
 import shutil
 import time
 from collections.abc import Iterator
@@ -112,6 +113,8 @@ def unreadable(path: Path, error: Exception) -> Exception:
             return DatabaseBusy(
                 "{path} could not be opened ({error}): another program is locking it; try again", path=path, error=error
             )
+        case Code.CANTOPEN if path.exists() and not os.access(path, os.R_OK):
+            return DatabaseCorrupt("{path} cannot be opened: this account may not read it", path=path)
         case Code.CORRUPT | Code.NOTADB | Code.CANTOPEN:
             return _damaged(path, error)
         case _:

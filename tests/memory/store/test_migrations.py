@@ -204,6 +204,15 @@ def test_what_is_no_database_is_called_that_and_not_touched(path: Path) -> None:
     assert path.read_bytes() == before
 
 
+def test_a_file_of_another_account_is_not_said_to_be_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "carina.db"
+    with pytest.raises(driver.OperationalError) as refused:
+        connect(path, read_only=True).execute("PRAGMA user_version")
+    path.touch()
+    monkeypatch.setattr("memory.store.migrations.os.access", lambda _path, _mode: False)
+    assert str(migrations.unreadable(path, refused.value)) == f"{path} cannot be opened: this account may not read it"
+
+
 @pytest.mark.parametrize("kind", Kind)
 def test_the_programs_own_migrations_have_numbers_of_their_own(kind: Kind) -> None:
     found = [migration.version for migration in migrations.migrations(kind)]
