@@ -77,22 +77,11 @@ _MOST_CHANGES = 1 << 40
 
 def require_readable(rows: Rows) -> None:
     """Raise CarError for values that the schema accepts but nothing can read: each would stop its constellation."""
-    for cell in rows.all(_CELLS):
-        table, column = f'"{cell["held"]}"', f'"{cell["cell"]}"'
-        if cell["cell"] == "audience":
-            held = rows.all(f"SELECT DISTINCT {column} AS audience FROM {table}")
-            sound = all(_is_audience(row["audience"]) for row in held)
-        else:
-            kind = "array" if cell["usual"] == "'[]'" else "object"
-            bad = f"{column} IS NOT NULL AND CASE WHEN json_valid({column}) THEN json_type({column}) <> ? ELSE TRUE END"
-            sound = rows.one(f"SELECT 1 FROM {table} WHERE {bad} LIMIT 1", (kind,)) is None
-        if not sound:
-            raise CarError(
-                "the file contains records that are not valid: {error}", error=f"{cell['held']}.{cell['cell']}"
-            )
-    if rows.one("SELECT 1 FROM memory_blocks WHERE next_seq NOT BETWEEN 1 AND ? LIMIT 1", (_MOST_CHANGES,)):
-        raise CarError("the file contains records that are not valid: {error}", error="memory_blocks.next_seq")
     try:
+        for cell in rows.all(_CELLS):
+            _require_cells(rows, cell["held"], cell["cell"], "array" if cell["usual"] == "'[]'" else "object")
+        if rows.one("SELECT 1 FROM memory_blocks WHERE next_seq NOT BETWEEN 1 AND ? LIMIT 1", (_MOST_CHANGES,)):
+            raise ValueError("memory_blocks.next_seq")
         for agent in every_agent(rows):
             _ = agent.consent
         groups(rows)
@@ -102,11 +91,15 @@ def require_readable(rows: Rows) -> None:
         raise CarError("the file contains records that are not valid: {error}", error=error) from error
 
 
-def _is_audience(text: str | None) -> bool:
-    try:
-        return not text or bool(parse_audience(text))
-    except ValueError:
-        return False
+def _require_cells(rows: Rows, table: str, column: str, kind: str) -> None:
+    """Raise ValueError if the column has anything but audiences or, under any other name, JSON of that kind."""
+    if column == "audience":
+        for row in rows.all(f"SELECT DISTINCT audience FROM {table} WHERE audience <> ''"):
+            parse_audience(row["audience"])
+        return
+    bad = f"{column} IS NOT NULL AND CASE WHEN json_valid({column}) THEN json_type({column}) <> ? ELSE TRUE END"
+    if rows.one(f"SELECT 1 FROM {table} WHERE {bad} LIMIT 1", (kind,)) is not None:
+        raise ValueError(f"{table}.{column}")
 
 
 def distrust(tx: Tx, now: datetime, links: int) -> list[str]:
