@@ -266,7 +266,7 @@ class UndoResult(Result):
             undone = ngettext(one, more, len(self.changes), numbers=_numbers(self.changes))
             lines[0] += " " + sentence(f"{undone} ({removed}, {restored})")
         if self.not_restored:
-            parts = "; ".join(f"“{_excerpt([each])}”" for each in self.not_restored)
+            parts = "; ".join(_("“{text}”", text=_excerpt([each])) for each in self.not_restored)
             lines.append(_("Not restored, because others have changed this part: {parts}", parts=parts))
         if self.kept:
             lines.append(_("Left unchanged: {parts}", parts="; ".join(self.kept)))
@@ -350,7 +350,7 @@ def _did(step: Step, before: str, names: Names) -> str:
     parts = [_purpose(step.change, names)] if step.change.note.deed is not ChangeKind.EDIT else []
     for sign, found in (("+", added), ("-", removed)):
         words = [text for _, text in sorted(found)]
-        parts += [f"{sign}{sum(map(len, words))} “{_excerpt(words)}”"] if words else []
+        parts += [f"{sign}{sum(map(len, words))} {_('“{text}”', text=_excerpt(words))}"] if words else []
     return ", ".join(parts) or _("no change")
 
 

@@ -166,7 +166,7 @@ def _also_kept(rows: Rows, fact: Fact, scope: Scope) -> str:
     learned = (each for message in facts.messages_of(rows, fact.id) for each in entries.learned_from(rows, message))
     held = {each.id: each for each in learned}
     seen = (each for each in held.values() if scope.may_use(each.audience) and entries.stands(rows, each.id))
-    if not (kept := "; ".join(f"“{one_line(each.content, LONGEST).rstrip('.')}”" for each in seen)):
+    if not (kept := "; ".join(_("“{text}”", text=one_line(each.content, LONGEST).rstrip(".")) for each in seen)):
         return ""
     words = _("Long-term memory keeps what came from the same message: {entries}.", entries=kept)
     return f"{words} {_('`carina archival delete` deletes an entry along with your messages that it came from.')}"

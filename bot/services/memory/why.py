@@ -272,7 +272,7 @@ class Why(MemoryService, frozen=True):
         learned = [each.text for each in facts.learned_from(tx, entry.messages, caller.scope) if each.text != content]
         if not learned:
             return done
-        listed = "; ".join(f"“{one_line(each, _SHORT).rstrip('.')}”" for each in learned)
+        listed = "; ".join(_("“{text}”", text=one_line(each, _SHORT).rstrip(".")) for each in learned)
         also = _("What was learned as a fact from the same message stays: {facts}.", facts=listed)
         return f"{done}\n{also} {_('`carina facts correct` changes it.')}"
 
