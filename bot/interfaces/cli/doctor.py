@@ -157,12 +157,8 @@ def examine_databases(count: int, problems: Sequence[str]) -> Iterator[Finding]:
     for problem in problems:
         yield Finding("database", State.PROBLEM, problem)
     if not problems:
-        words = (
-            ngettext("{count} file, up to date", "{count} files, all up to date", count)
-            if count
-            else _("nothing has been stored yet")
-        )
-        yield Finding("database", State.GOOD, words)
+        words = ngettext("{count} file, up to date", "{count} files, all up to date", count)
+        yield Finding("database", State.GOOD, words if count else _("nothing has been stored yet"))
     version = f"SQLite {driver.sqlite_version}"
     if distances.reason:
         words = _(
@@ -336,10 +332,7 @@ async def examine_bluesky(config: Config, ask: Ask | None) -> list[Finding]:
         remedy = _("set BLUESKY_HANDLE and BLUESKY_APP_PASSWORD (docs/bluesky.md)")
         return [Finding("Bluesky", State.UNSET, _("there is no account"), remedy)]
     try:
-        if ask is not None:
-            found = await ask("bluesky.status")
-        else:
-            found = await _bluesky_alone(config)
+        found = await (ask("bluesky.status") if ask is not None else _bluesky_alone(config))
     except UserError as error:
         remedy = _("check the network, BLUESKY_HANDLE and BLUESKY_APP_PASSWORD (docs/bluesky.md)")
         return [Finding("Bluesky", State.PROBLEM, error_text(error), remedy)]
