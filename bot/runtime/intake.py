@@ -67,9 +67,9 @@ class AudienceResolver:
 class Gate(Struct, frozen=True):
     """The guards of the intake.
 
-    `with_audiences` adds to a place the audiences of its reader's linked accounts; `ignored`: nothing that a person
-    says, or said at that time, is stored or answered (edits and deletions are still applied); `paused`: nothing of that
-    source is.
+    `with_audiences` adds to a place the audiences of its reader's linked accounts; `ignored`
+    (`bot.services.people.ignored_people`): nothing that a person says, or said at that time, is stored or answered
+    (edits and deletions are still applied); `paused`: nothing of that source is.
     """
 
     halt: HaltState
@@ -190,10 +190,13 @@ class ConstellationIntake:
 
     def _take(self, tx: Tx, arrival: Arrival, now: datetime) -> AcceptedRow | None:
         """Accept an arrival; for a person who opted out, only record how far the place was read."""
-        if arrival.kind in (Kind.MESSAGE, Kind.REACTION, Kind.PASSED):
+        ignored = self._shared.gate.ignored(arrival.person, arrival.at)
+        if arrival.kind == Kind.EDIT and ignored:
+            arrival = replace(arrival, asks=None)  # it takes away what was learned, and nothing new is learned from it
+        elif arrival.kind in (Kind.MESSAGE, Kind.REACTION, Kind.PASSED):
             if self._shared.gate.paused(arrival.source):
                 return None  # without moving the cursor: a resumed source reads from there
-            if arrival.kind == Kind.PASSED or self._shared.gate.ignored(arrival.person, arrival.at):
+            if arrival.kind == Kind.PASSED or ignored:
                 inbox.note_place(tx, arrival, now)
                 return None
         return inbox.accept(tx, arrival, now)

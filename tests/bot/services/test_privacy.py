@@ -221,6 +221,17 @@ async def test_edits_and_deletions_of_older_messages_follow_through_while_paused
     assert not [text for text in kept if WORD in text or "unheard" in text]
 
 
+async def test_what_who_paused_writes_into_an_older_message_is_learned_by_nobody(service: Service) -> None:
+    keep = call("recall", operation="insert", content=f"the {WORD} is 17")
+    service.model.replies.extend([says("", keep), says("Kept.")])
+    await service.heard(said(f"the {WORD} is 17", 1))
+    await told(service, "pause")
+    asked_before = len(service.model.requests)
+    await service.heard(edited("the bus is 18", 1))
+    assert len(service.model.requests) == asked_before
+    assert await service.column("SELECT content FROM archival_entries WHERE archived_at IS NULL") == []
+
+
 async def test_an_opt_out_outlives_a_restart_and_an_erasure(tmp_path: Path) -> None:
     async with talked(tmp_path, Setting(), "before") as service:
         await told(service, "optout")
