@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from bot.agents.agenda.quiet_hours import OwnersQuiet
+from bot.agents.agenda.quiet_hours import OwnersQuiet, held_back
 from bot.agents.context.quotes import passage
 from bot.config.file_settings import Patrol
 from memory import agents, jobs
@@ -90,8 +90,8 @@ class Patrols(Struct, frozen=True):
         if agent is None or patrol is None:
             jobs.drop(tx, firing.job.id)
             return JobResult(gettext_lazy("no longer wanted"))
-        if not firing.asked and (held := self.quiet(tx, now)) is not None:
-            return JobResult(gettext_lazy("waiting for quiet hours to end"), again=held)
+        if not firing.asked and (held := held_back(self.quiet(tx, now))):
+            return held
         group, place = speaking_group(tx, agent), PlaceId(f"{PATROL}:{name}")
         if group is None:
             return JobResult(gettext_lazy("not run: {name} does not speak in any group", name=agent.name))

@@ -15,6 +15,7 @@ from msgspec import Struct, field
 
 from bot.agents import patrols
 from bot.agents.agenda.calendar import EventJob
+from bot.agents.agenda.personal_messages import PersonalMessages
 from bot.agents.agenda.quiet_hours import owners_quiet
 from bot.agents.agenda.reminders import ReminderJob
 from bot.agents.mcp import Servers
@@ -364,7 +365,7 @@ class _Maker:
         backups = Backups(config.home, clock, config.schedule.backups_kept)
         looking = DataSources(Reader(private_hosts=config.web.private_hosts), owner)
         opted_out, selves = shared.choices.opted_out, approvals.people.selves
-        reminding = ReminderJob(owner_notices(config), zone, opted_out, selves, language)
+        messages = PersonalMessages(owner_notices(config), zone, opted_out, selves, language)
         summaries = SummaryJob(background, zone, config.model.upkeep, self._busy)
         schedule = Schedule(
             self.database,
@@ -376,7 +377,7 @@ class _Maker:
         )
         for each in (
             *(Housekeeping(zone), backups, looking, patrols.Patrols(config.home, owner, deps.quiet)),
-            *(reminding, EventJob(reminding), ConsentRequests(reminding)),
+            *(ReminderJob(messages), EventJob(messages), ConsentRequests(messages)),
             *(replace(summaries, enabled=config.schedule.summaries), upkeep),
             *(EvaluationJob(means), ExpansionJob(means, self._busy)),
         ):

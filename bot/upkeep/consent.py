@@ -8,7 +8,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from bot.agents.agenda.reminders import ReminderJob
+from bot.agents.agenda.personal_messages import PersonalMessages
 from bot.agents.notices import own_place
 from memory import jobs
 from memory.jobs import EntryDue, NewJob
@@ -49,7 +49,7 @@ def show(tx: Tx, entry: Entry, words: str, now: datetime) -> None:
 
 
 class ConsentRequests(Struct, frozen=True):
-    reminding: ReminderJob
+    messages: PersonalMessages
 
     def add(self, kinds: JobKinds) -> None:
         kinds.add(QueueJob(ASK, self.ask))
@@ -63,14 +63,14 @@ class ConsentRequests(Struct, frozen=True):
             return JobResult(gettext_lazy("strangers get no unsolicited messages"))
         if place_source(person) not in _ASKED_AT:
             return JobResult(gettext_lazy("nobody gets unsolicited messages there"))
-        if kept := self.reminding.kept_back(tx, person, firing.now):
+        if kept := self.messages.kept_back(tx, person, firing.now):
             return kept
-        with self.reminding.speaking_to(person):
+        with self.messages.speaking_to(person):
             self._queue(tx, entry, person, firing.now)
         return JobResult(gettext_lazy("asked"))
 
     def _queue(self, tx: Tx, entry: Entry, person: PersonId, now: datetime) -> None:
-        place, audience, _ = self.reminding.where(tx, person, own_place(person), entry.audience)
+        place, audience, _ = self.messages.where(tx, person, own_place(person), entry.audience)
         detail = outbox.TextDetail(press=outbox.PressButtons(ASK, entry.id, OFFERS, language()))
         text = _words(entry, place_source(place))
         row = outbox.NewRow(_key(entry.id), place, text, audience, person=person, agent=entry.agent, detail=detail)

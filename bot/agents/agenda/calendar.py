@@ -5,7 +5,8 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from bot.agents.agenda.reminders import ReminderJob, clock_text, lateness, repetition, require_speaking_later
+from bot.agents.agenda.personal_messages import PersonalMessages
+from bot.agents.agenda.reminders import clock_text, lateness, repetition, require_speaking_later
 from bot.agents.agenda.tasks import find_one
 from memory import jobs
 from memory.agenda import calendar
@@ -167,7 +168,7 @@ def find(found: list[Event], which: str) -> Event:
 class EventJob(Struct, frozen=True):
     """Announces an event, by the rules for reminders."""
 
-    reminding: ReminderJob
+    messages: PersonalMessages
 
     def add(self, kinds: JobKinds) -> None:
         kinds.add(QueueJob(EVENT, self.announce))
@@ -176,18 +177,18 @@ class EventJob(Struct, frozen=True):
         event = calendar.by_id(tx, firing.job.read(EventDue).event)
         if event is None or event.person is None or event.cancelled:
             return JobResult(gettext_lazy("no longer wanted"))
-        if self.reminding.opted_out(event.person):
+        if self.messages.opted_out(event.person):
             calendar.cancel(tx, event, firing.now)
-        if kept := self.reminding.kept_back(tx, event.person, firing.now):
+        if kept := self.messages.kept_back(tx, event.person, firing.now):
             return kept
-        zone = person_settings.zone_for(tx, self.reminding.selves(event.person), event.zone)
-        with self.reminding.speaking_to(event.person):
-            where = self.reminding.read_on(tx, event.person, event.place, event.audience)
+        zone = person_settings.zone_for(tx, self.messages.selves(event.person), event.zone)
+        with self.messages.speaking_to(event.person):
+            where = self.messages.read_on(tx, event.person, event.place, event.audience)
             at = clock_text(_announced(event, firing), zone, where)
             text = f"📅 {at}: {event.title}{lateness(firing, zone, where)}"
         key = f"{ANNOUNCED}/{event.id}/{to_text(firing.due)}"
         row = outbox.NewRow(key, event.place, text, event.audience, person=event.person)
-        self.reminding.say(tx, row, firing.now)
+        self.messages.say(tx, row, firing.now)
         return JobResult(gettext_lazy("sent"))
 
 

@@ -1,6 +1,5 @@
-"""Quiet hours of people. Reminders, announced events and questions for consent (`ReminderJob.kept_back`) and patrols
-(`bot.agents.patrols`) wait for their end before they queue a message. Those of groups are in
-`bot.agents.groups.sleeptime`.
+"""Quiet hours of people: reminders and other messages to one person (`personal_messages.py`) and patrols
+(`bot.agents.patrols`) are held back until they end. Those of groups are in `bot.agents.groups.sleeptime`.
 """
 
 from collections.abc import Callable
@@ -11,7 +10,9 @@ from bot.agents.permissions.who_may import People
 from memory.people import person_settings
 from memory.store.database import Rows
 from memory.store.ids import PersonId
+from scheduler.job_kinds import JobResult
 from scheduler.zones import Quiet
+from texts import gettext_lazy
 
 OwnersQuiet: TypeAlias = Callable[[Rows, datetime], datetime | None]
 """Returns the end of the owner's quiet hours; None if it is not quiet then."""
@@ -35,6 +36,11 @@ def quiet_until(rows: Rows, accounts: tuple[PersonId, ...], default_zone: str, a
     """The end of their quiet hours; None if it is not quiet then."""
     quiet = quiet_of(rows, accounts, default_zone)
     return None if quiet is None else quiet.until(at)
+
+
+def held_back(until: datetime | None) -> JobResult | None:
+    """What a job reports that waits for quiet hours to end; None if they are over."""
+    return None if until is None else JobResult(gettext_lazy("waiting for quiet hours to end"), again=until)
 
 
 def owners_quiet(people: People, zone: str) -> OwnersQuiet:

@@ -1,30 +1,24 @@
-"""Setting reminders and queueing their messages, in the transaction that completes a due job. `bot.runtime.delivery`
-delivers them.
-
-A reminder is delivered where it was set if the hearers of that place may know it, else to its person alone. People who
-opted out get none; quiet hours (`quiet_hours.py`) delay one that is not urgent; one that nobody acknowledges is
-repeated once.
+"""Setting reminders and queueing their messages, in the transaction that completes a due job. Where they are delivered
+and what holds them back is in `personal_messages.py`; `bot.runtime.delivery` delivers them. One that nobody
+acknowledges is repeated once.
 """
 
 import dataclasses
 import re
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from datetime import UTC, datetime, time, timedelta
 from enum import StrEnum
 
 from msgspec import Struct
 
+from bot.agents.agenda.personal_messages import PersonalMessages
 from bot.agents.agenda.quiet_hours import after_quiet, quiet_of, quiet_until
 from bot.agents.agenda.tasks import find_one
 from bot.agents.notices import Notices, own_place
-from bot.agents.permissions.who_may import Selves
 from memory import jobs
 from memory.agenda import reminders
 from memory.agenda.calendar import ANNOUNCED
 from memory.agenda.reminders import ListedReminder, Reminder, Status, job_id
 from memory.jobs import NewJob, ReminderDue
-from memory.knowledge.working_memory import PATROL
 from memory.people import person_settings
 from memory.people.audience import OWNER, Audience, Scope, person_audience
 from memory.queue import inbox, outbox
@@ -43,7 +37,6 @@ from scheduler.zones import Quiet, instant, zone_of
 from sources.api import SOURCE as API
 from sources.bluesky.keys import NAME as BLUESKY
 from sources.bluesky.keys import user_of
-from sources.terminal import PLACE
 from texts import _, gettext_lazy, gettext_noop, language, source, speaking, timestamp
 
 REMIND = "reminder"
@@ -266,14 +259,9 @@ def status_words(listed: ListedReminder) -> str:
 
 
 class ReminderJob(Struct, frozen=True):
-    """Queues due reminders. `opted_out` get none; the owner's of the terminal and of HTTP are notices."""
+    """Queues due reminders."""
 
-    notices: Notices
-    zone: str
-    opted_out: Callable[[PersonId], bool]
-    selves: Selves
-    spoken: Callable[[PersonId], str]
-    """The language that a person chose; empty without a choice."""
+    messages: PersonalMessages
 
     def add(self, kinds: JobKinds) -> None:
         kinds.add(QueueJob(REMIND, self.remind))
@@ -286,60 +274,24 @@ class ReminderJob(Struct, frozen=True):
             return JobResult(gettext_lazy("no longer wanted"))
         if again and reminder.status is not Status.TOLD:
             return JobResult(gettext_lazy("not needed"))
-        if self.opted_out(reminder.person):
+        if self.messages.opted_out(reminder.person):
             reminders.end(tx, reminder, Status.CANCELLED, firing.now)
-        if kept := self.kept_back(tx, reminder.person, firing.now, urgent=reminder.urgent):
+        if kept := self.messages.kept_back(tx, reminder.person, firing.now, urgent=reminder.urgent):
             return kept
-        zone = person_settings.zone_for(tx, self.selves(reminder.person), reminder.zone or self.zone)
+        zone = person_settings.zone_for(tx, self.messages.selves(reminder.person), reminder.zone or self.messages.zone)
         key = f"{reminder.told_key}/again" if again else f"{REMIND}/{reminder.id}/{to_text(firing.due)}"
-        with self.speaking_to(reminder.person):
+        with self.messages.speaking_to(reminder.person):
             audience, person, agent = reminder.audience, reminder.person, reminder.agent
-            text = f"⏰ {reminder.text}{lateness(firing, zone, self.read_on(tx, person, reminder.place, audience))}"
+            read_on = self.messages.read_on(tx, person, reminder.place, audience)
+            text = f"⏰ {reminder.text}{lateness(firing, zone, read_on)}"
             text = _("⏰ Still open: {reminder_text}", reminder_text=reminder.text) if again else text
             row = outbox.NewRow(key, reminder.place, text, audience, person=person, agent=agent)
-            self.say(tx, row, firing.now, outbox.PressButtons(REMIND, reminder.id, OFFERS, language()))
+            self.messages.say(tx, row, firing.now, outbox.PressButtons(REMIND, reminder.id, OFFERS, language()))
         reminders.set_status(tx, reminder.id, Status.ESCALATED if again else Status.TOLD, firing.now, key)
         if reminder.escalate_minutes and not again:
             at = firing.now + timedelta(minutes=reminder.escalate_minutes)
             jobs.put(tx, _job(reminder, at, "again", ESCALATE), firing.now)
         return JobResult(gettext_lazy("sent"))
-
-    def kept_back(self, rows: Rows, person: PersonId, now: datetime, *, urgent: bool = False) -> JobResult | None:
-        """The reason why a person gets no message now; None if there is none."""
-        if self.opted_out(person):
-            return JobResult(gettext_lazy("the person opted out"))
-        held = None if urgent else quiet_until(rows, self.selves(person), self.zone, now)
-        return None if held is None else JobResult(gettext_lazy("waiting for quiet hours to end"), again=held)
-
-    def speaking_to(self, person: PersonId) -> AbstractContextManager[None]:
-        """Within the context, texts are in the language that the person chose."""
-        return speaking(self.spoken(person) or language())
-
-    def say(self, tx: Tx, row: outbox.NewRow, now: datetime, press: outbox.PressButtons | None = None) -> None:
-        """Queue a message to the row's person, where its hearers may know it; if others hear it, name the person."""
-        person = row.person or PersonId("")
-        place, audience, mention = self.where(tx, person, row.place, row.audience)
-        named = mention and place_source(place) == "discord"
-        text = f"<@{person.partition(':')[2]}> {row.content}" if named else row.content
-        detail = outbox.TextDetail(mentions=(person,) if mention and person else (), press=press)
-        outbox.add(tx, replace(row, place=place, content=text, audience=audience, detail=detail), now)
-
-    def read_on(self, rows: Rows, person: PersonId, place: PlaceId, audience: Audience) -> str:
-        """The source of the place where it is delivered."""
-        return place_source(self.where(rows, person, place, audience)[0])
-
-    def where(self, rows: Rows, person: PersonId, place: PlaceId, audience: Audience) -> tuple[PlaceId, Audience, bool]:
-        """Where to deliver what was set in a place: the place, its audience, and whether to name the person."""
-        only_answers = place_source(place) == API and audience == OWNER  # over HTTP nobody reads what comes later
-        if place == PLACE.id or place_source(place) == PATROL or only_answers:
-            return self.notices.place, OWNER, False
-        known = inbox.place(rows, place)
-        alone = person_settings.of(rows, self.selves(person)).reminders == "privately"
-        if known is not None and known.kind != "direct" and not alone:
-            hearers = Scope(known.audience, frozenset(known.within))
-            if hearers.may_use(audience):
-                return known.id, known.audience, True
-        return own_place(person), OWNER if audience == OWNER else person_audience(person), False
 
 
 def send_privately(tx: Tx, row: OutRow, now: datetime) -> bool:

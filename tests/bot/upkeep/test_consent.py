@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bot.agents.agenda.reminders import ReminderJob
+from bot.agents.agenda.personal_messages import PersonalMessages
 from bot.agents.notices import Notices
 from bot.upkeep.consent import ConsentRequests
 from memory import jobs
@@ -47,7 +47,7 @@ async def inferred(g: Harness) -> Entry:
 
 async def ask(g: Harness, opted_out: bool = False, hours: float = 0) -> JobResult:
     """The job that the run has left."""
-    reminding = ReminderJob(
+    messages = PersonalMessages(
         Notices(PlaceId("discord:user:olga")), "UTC", lambda _: opted_out, lambda p: (p,), lambda _: ""
     )
 
@@ -57,7 +57,7 @@ async def ask(g: Harness, opted_out: bool = False, hours: float = 0) -> JobResul
         assert job is not None
         assert job.next_at is not None
         now = g.service.clock() + timedelta(hours=hours)
-        return ConsentRequests(reminding).ask(tx, DueJob(job, g.service.home, job.next_at, now))
+        return ConsentRequests(messages).ask(tx, DueJob(job, g.service.home, job.next_at, now))
 
     return await g.service.write(work)
 

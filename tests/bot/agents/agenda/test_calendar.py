@@ -20,7 +20,7 @@ from memory.store.ids import ConstellationId, PlaceId
 from memory.store.records import replace
 from scheduler import triggers
 from scheduler.job_kinds import DueJob
-from tests.bot.agents.agenda.test_reminders import ALONE, ANN, DIRECT, GUILD, HALL, NOW, out, says, tx
+from tests.bot.agents.agenda.test_reminders import ALONE, ANN, DIRECT, GUILD, HALL, NOW, messages, out, tx
 from texts import timestamp
 
 __all__ = ["tx"]
@@ -48,11 +48,11 @@ def test_the_first_of_many_that_begins_sooner_than_it_is_announced_is_announced_
     event = kept(tx, when, minutes)
     firing = fired(tx, event)
     assert firing.due == NOW + timedelta(seconds=1)
-    EventJob(says()).announce(tx, firing)
+    EventJob(messages()).announce(tx, firing)
     assert out(tx)[0][1] == "📅 <t:1772453100:f>, <t:1772453100:R>: dinner"
     after = triggers.next_run(triggers.load(firing.job.trigger), firing.now)
     assert after is not None
-    EventJob(says()).announce(tx, replace(firing, due=after, now=after))
+    EventJob(messages()).announce(tx, replace(firing, due=after, now=after))
     expected = after + timedelta(minutes=minutes)
     assert out(tx)[1][1] == f"📅 {timestamp(expected)}: dinner"
     assert expected.minute == 5
@@ -61,10 +61,10 @@ def test_the_first_of_many_that_begins_sooner_than_it_is_announced_is_announced_
 def test_quiet_hours_hold_it_back(tx: Tx) -> None:
     person_settings.put(tx, (ANN,), Times("UTC", "17:00", "18:30"), NOW)
     firing = fired(tx, kept(tx, "today at 18:00"))
-    done = EventJob(says()).announce(tx, firing)
+    done = EventJob(messages()).announce(tx, firing)
     assert done.again == datetime(2026, 3, 2, 18, 30, tzinfo=UTC)
     assert out(tx) == []
-    EventJob(says()).announce(tx, replace(firing, now=done.again))
+    EventJob(messages()).announce(tx, replace(firing, now=done.again))
     assert len(out(tx)) == 1
 
 
@@ -79,15 +79,15 @@ def test_on_bluesky_an_event_is_written_down_and_nobody_reminded(tx: Tx) -> None
 def test_what_is_cancelled_or_of_somebody_who_opted_out_is_not_announced(tx: Tx) -> None:
     event = kept(tx, "today at 18:00")
     firing = fired(tx, event)
-    assert EventJob(says(opted_out=True)).announce(tx, firing).detail == "the person opted out"
-    assert EventJob(says()).announce(tx, firing).detail == "no longer wanted"
+    assert EventJob(messages(opted_out=True)).announce(tx, firing).detail == "the person opted out"
+    assert EventJob(messages()).announce(tx, firing).detail == "no longer wanted"
     assert out(tx) == []
     assert jobs.get(tx, appointments.job_id(event.id)) is None
 
 
 def test_an_announcement_that_is_not_sent_yet_is_withdrawn_when_the_event_is_cancelled(tx: Tx) -> None:
     for event, sent in ((kept(tx, "in 1 minute"), False), (kept(tx, "in 2 minutes"), True)):
-        EventJob(says()).announce(tx, fired(tx, event))
+        EventJob(messages()).announce(tx, fired(tx, event))
         if sent:
             tx.run("UPDATE outbox SET status = 'sent' WHERE status = 'pending'")
         appointments.cancel(tx, event, NOW)
@@ -96,7 +96,7 @@ def test_an_announcement_that_is_not_sent_yet_is_withdrawn_when_the_event_is_can
 
 def test_what_a_channel_does_not_take_is_said_to_its_person_alone_once(tx: Tx) -> None:
     event = calendar.plan(tx, dinner(HALL, GUILD), EventTimes("today at 18:00"), (ANN,), "UTC", NOW)
-    EventJob(says()).announce(tx, fired(tx, event))
+    EventJob(messages()).announce(tx, fired(tx, event))
     (row,) = outbox.of_prefix(tx, "event/")
     outbox.mark_closed(tx, row.id, outbox.Status.FAILED, "the channel does not exist any more")
     assert send_privately(tx, row, NOW)

@@ -11,6 +11,7 @@ import discord
 import pytest
 
 from bot.agents.agenda import reminders as reminding
+from bot.agents.agenda.personal_messages import PersonalMessages
 from bot.agents.agenda.reminders import PlannedReminder, ReminderJob
 from bot.agents.notices import Notices, own_place
 from bot.models.offline import OfflineModel
@@ -68,8 +69,12 @@ def alone(person: PersonId) -> tuple[PersonId, ...]:
     return (person,)
 
 
+def messages(opted_out: bool = False) -> PersonalMessages:
+    return PersonalMessages(Notices(OWNERS), "UTC", lambda _person: opted_out, alone, lambda _person: "")
+
+
 def says(opted_out: bool = False) -> ReminderJob:
-    return ReminderJob(Notices(OWNERS), "UTC", lambda _person: opted_out, alone, lambda _person: "")
+    return ReminderJob(messages(opted_out))
 
 
 def wanted(place: PlaceId = DIRECT, audience: Audience = ALONE.audience) -> Reminder:
@@ -108,7 +113,7 @@ def out(tx: Tx) -> list[tuple[str, str, str]]:
 def test_it_comes_in_direct_messages_and_in_the_language_that_its_person_chose(tx: Tx) -> None:
     kept = planned(tx, given=wanted(HALL, GUILD))
     person_settings.put(tx, (ANN,), Times(reminders="privately"), NOW)
-    job = replace(says(), spoken=lambda person: "de" if person == ANN else "")
+    job = ReminderJob(replace(messages(), spoken=lambda person: "de" if person == ANN else ""))
     job.remind(tx, firing(tx, kept))
     job.remind(tx, firing(tx, kept, suffix="again"))
     texts = ["⏰ call mum", "⏰ Noch offen: call mum"]
@@ -214,7 +219,7 @@ def without_a_model() -> Setting:
 
 def test_what_a_user_of_a_program_set_is_never_told_to_the_owner(tx: Tx) -> None:
     user = PersonId("api:chat/ann")
-    assert says().where(tx, user, PlaceId("api:chat/ann/grp_1"), person_audience(user))[1] == person_audience(user)
+    assert messages().where(tx, user, PlaceId("api:chat/ann/grp_1"), person_audience(user))[1] == person_audience(user)
 
 
 async def test_without_a_model_who_asks_on_bluesky_is_told_so(tmp_path: Path) -> None:
@@ -422,7 +427,7 @@ def test_a_snooze_comes_once_however_often_it_is_pressed(tx: Tx) -> None:
 
 def test_a_snoozed_message_shows_the_new_time_in_its_language_and_one_that_is_done_stays_so(tx: Tx) -> None:
     kept = planned(tx, "every day at 12:20")
-    replace(says(), spoken=lambda _person: "de").remind(tx, firing(tx, kept))
+    ReminderJob(replace(messages(), spoken=lambda _person: "de")).remind(tx, firing(tx, kept))
     tx.run("UPDATE outbox SET status = 'sent'")
     reminding.snooze(tx, stored(tx, kept), timedelta(minutes=10), NOW + timedelta(minutes=21))
     assert out(tx)[1][1].startswith("⏰ call mum (verschoben auf <t:1772454660:f>")
