@@ -1,7 +1,7 @@
 """Wrappers around a provider's model: one loads it at first use, one retries, one pauses a model that keeps failing,
 one falls back to the next model; the last of those, the offline model, always answers.
 
-Each wrapper passes on the events of the model that it asks.
+Each wrapper passes on the events of the model that it asks. `bot.models.catalog` decides the order of the models.
 """
 
 import asyncio

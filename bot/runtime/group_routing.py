@@ -1,15 +1,24 @@
-"""Which group of agents answers a message: by the names in it, its keywords, its person's state, and its place."""
+"""Which group of agents answers a message: by the names in it, its keywords, its person's state, and its place.
+
+`bot.agents.groups.who_answers` then decides which of its members does.
+"""
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
 
 from msgspec import Struct, field
 
-from bot.agents.groups.who_answers import addressed, group_for, mentioned_words, signed
+from bot.agents.groups.settings import State
+from bot.agents.groups.who_answers import addressed, mentioned_words, signed
 from bot.agents.permissions.who_may import Selves
 from memory import agents
 from memory.agents import Group
+from memory.people import states
 from memory.people.audience import Scope
 from memory.queue.inbox import Arrival
 from memory.store.database import Rows
-from memory.store.ids import AgentId, GroupId
+from memory.store.ids import AgentId, GroupId, PersonId
 from memory.store.records import replace
 from sources.base import Kind, Notification, Place
 
@@ -62,7 +71,7 @@ class RoutingTable(Struct, frozen=True):
         if self._called(said.text) or signed(said.text, list(self.names)):
             return said
         scope = Scope(said.place.audience, frozenset(said.place.within))
-        return replace(said, group=group_for(rows, there, selves(said.person), scope, said.at) or said.group)
+        return replace(said, group=_group_for(rows, there, selves(said.person), scope, said.at) or said.group)
 
     def _with_the_named(self, text: str, chosen: GroupId) -> GroupId:
         """The chosen group, unless the message names an agent that speaks only in another one."""
@@ -82,3 +91,34 @@ class RoutingTable(Struct, frozen=True):
         if spoken := addressed(text, list(names), everybody=False):
             return names[spoken[0]]
         return next((group.id for group in self.groups if mentioned_words(text, group.keywords)), None)
+
+
+def _group_for(
+    rows: Rows, groups: Sequence[Group], people: tuple[PersonId, ...], scope: Scope, now: datetime
+) -> GroupId | None:
+    """The first of these groups that is for a person's current state, as far as the scope may know the state."""
+    wanted = [(group.id, State.model_validate(state)) for group in groups for state in group.states]
+    said = states.of(rows, people, scope, now).casefold()
+    blocks = {label: states.noted(rows, people, scope, label) for label in {each.block for _, each in wanted} - {""}}
+    for group, state in wanted:
+        if (state.said and state.said.casefold() == said) or any(
+            holds(state, text) for text in blocks.get(state.block, ())
+        ):
+            return group
+    return None
+
+
+def holds(state: State, content: str) -> bool:
+    """Whether a block's text ("name: value" lines) has a field with a value that matches the state."""
+    line = re.search(rf"(?m)^(?:- )?{re.escape(state.field)}: (.+)$", content)
+    if line is None:
+        return False
+    value = line[1].strip()
+    if state.value:
+        return value.casefold() == state.value.casefold()
+    number = re.match(r"-?\d+(?:\.\d+)?", value)
+    if number is None:
+        return False
+    return (state.below is not None and float(number[0]) < state.below) or (
+        state.above is not None and float(number[0]) > state.above
+    )

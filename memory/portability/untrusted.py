@@ -1,4 +1,8 @@
-"""What an import takes from a file that is not trusted: rights, schedules, links of accounts, trust in its words."""
+"""What an import takes away from a file that is not trusted: rights, schedules, links of accounts, trust in its words.
+
+`memory.portability.imports` applies it unless the file is trusted: `_finish` calls `distrust`, and `registry_rows`
+leaves out the tables of `TRUSTED_ALONE`.
+"""
 
 from datetime import datetime
 
@@ -66,8 +70,6 @@ _STRANGERS = ngettext_noop(
     "{count} record is treated as written by a stranger", "{count} records are treated as written by strangers"
 )
 _UNLINKED = ngettext_noop("{count} account has to be linked again", "{count} accounts have to be linked again")
-
-
 _CELLS = """SELECT t.name AS held, c.name AS cell, c.dflt_value AS usual
             FROM sqlite_schema t JOIN pragma_table_xinfo(t.name) c
             WHERE t.type = 'table' AND (c.name = 'audience' OR c.dflt_value IN ('''[]''', '''{}'''))"""

@@ -13,14 +13,12 @@ from msgspec import Struct
 from bot.agents.context.quotes import say
 from bot.agents.groups.dynamic_selectors import choose
 from bot.agents.groups.member_turns import begin_part
-from bot.agents.groups.settings import Dynamic, Pipeline, RoundRobin, State, Voting
+from bot.agents.groups.settings import Dynamic, Pipeline, RoundRobin, Voting
 from bot.agents.groups.team import Team, team
 from bot.agents.groups.votes_and_pipelines import MemberRequest, options_of
 from bot.agents.patrols import is_patrol
 from memory import group_runs
-from memory.agents import Group
 from memory.group_runs import GroupState, Run, RunPlan
-from memory.people import states
 from memory.people.audience import Scope
 from memory.queue import messages
 from memory.queue.inbox import InRow
@@ -28,7 +26,7 @@ from memory.queue.payloads import LetterEvent, addressee
 from memory.queue.turns import Turn
 from memory.search.similarity import Meaning
 from memory.store.database import Database, Rows, Tx
-from memory.store.ids import AgentId, GroupId, PersonId, TurnId
+from memory.store.ids import AgentId, GroupId, TurnId
 from memory.store.records import replace
 
 _GREETINGS = r"(?:(?:hey|hi|hello|ok|okay|hallo)\s+)?"
@@ -72,39 +70,6 @@ def _speaks_to(text: str, name: str) -> bool:
         rf"{_BEFORE}(?:hey|hi|hello|ok|okay|hallo)\s+{own}(?!\w)",
     )
     return any(re.match(form, text, re.IGNORECASE) for form in forms)
-
-
-def group_for(
-    rows: Rows, groups: Sequence[Group], people: tuple[PersonId, ...], scope: Scope, now: datetime
-) -> GroupId | None:
-    """The first group for a person's current state, as far as the scope may know the state."""
-    wanted = [(group.id, State.model_validate(state)) for group in groups for state in group.states]
-    if not wanted:
-        return None
-    said = states.of(rows, people, scope, now).casefold()
-    blocks = {label: states.noted(rows, people, scope, label) for label in {each.block for _, each in wanted} - {""}}
-    for group, state in wanted:
-        if (state.said and state.said.casefold() == said) or any(
-            holds(state, text) for text in blocks.get(state.block, ())
-        ):
-            return group
-    return None
-
-
-def holds(state: State, content: str) -> bool:
-    """Whether a block's text ("name: value" lines) has a field with a value that matches the state."""
-    line = re.search(rf"(?m)^(?:- )?{re.escape(state.field)}: (.+)$", content)
-    if line is None:
-        return False
-    value = line[1].strip()
-    if state.value:
-        return value.casefold() == state.value.casefold()
-    number = re.match(r"-?\d+(?:\.\d+)?", value)
-    if number is None:
-        return False
-    return (state.below is not None and float(number[0]) < state.below) or (
-        state.above is not None and float(number[0]) > state.above
-    )
 
 
 _LISTEN = say(

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from bot.agents.groups.settings import State
-from bot.agents.groups.who_answers import holds
 from bot.errors import CallError
+from bot.runtime.group_routing import holds
 from bot.services.people.people import KnownPeople
 from memory import agents, blocks
 from memory.blocks import Author
