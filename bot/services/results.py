@@ -3,7 +3,7 @@
 import os
 import re
 from abc import ABC
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -261,6 +261,10 @@ class Result(_Data):
         """A text that Discord hands over whole, as a file."""
         return ""
 
+    def attachment(self, clean: Callable[[str], str]) -> bytes:
+        """What that file contains; `clean` takes secrets out of a text. It can take long."""
+        return clean(self.document).encode("utf-8", "replace")
+
     @property
     def code(self) -> int:
         """With which a command ends that prints this: more than 0 where something has to be seen to."""
@@ -277,7 +281,7 @@ class WrittenFile(Result):
         """Written to a new file, if one is wanted; what could be written only in part is removed. Raises UserError."""
         if path is None:
             return self
-        content = self.document.encode()
+        content = self.attachment(str)
         try:
             file = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
             try:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.personal_copies import data_in
 from tests.service.live_service import Live, agreed, live_service, refused
 from tests.service.test_access import CODE
 from tests.wire.discord import Channel, Person
@@ -113,7 +114,7 @@ async def test_privacy_is_about_all_accounts_of_a_person(t: Live) -> None:
     assert f"<@{t.ana.id}>" in seen.text
     assert "- stored entries: 2 (things to remember)" in seen.text
     exported = (await anna.command("privacy export")).shown
-    data = exported.attachments[0].data.decode()
+    data = data_in(exported.attachments[0].data)
     assert (SECRET in data, "Gertrude" in data) == (True, True)
 
     await t.ana.command("privacy pause")

@@ -18,7 +18,7 @@ from bot.interfaces.control.client import View
 from memory.store.records import replace
 from texts import _, gettext_noop, language, number_text, sentence
 
-_HANDED = {"privacy.export": "carina-privacy.json"}
+_HANDED = {"privacy.export": "carina-privacy.zip"}
 """Operations whose result a person gets as a file, here and with this name by default: it is not for reading."""
 CONSTELLATION = "in_constellation"
 """The option of every command that names the constellation."""

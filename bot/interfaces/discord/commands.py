@@ -2,6 +2,7 @@
 Only whoever asked sees the answers."""
 
 import asyncio
+import functools
 import inspect
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -21,10 +22,10 @@ from bot.interfaces.discord.responses import (
     Tree,
     change,
     defer,
+    sent_file,
     stands_under_answer,
     suggests,
     tell,
-    text_file,
     without_secrets,
 )
 from bot.interfaces.discord.row_actions import PAGE, PICK, menu, page_buttons, step_buttons
@@ -230,7 +231,8 @@ class Commands(Struct, frozen=True):
         lines = found.lines(_INK)
         file, items, footer = None, list[discord.ui.Item[Any]](), ""
         if document := found.document:
-            file = text_file(interaction, document, declared.file_name)
+            clean = functools.partial(without_secrets, interaction)
+            file = sent_file(await asyncio.to_thread(found.attachment, clean), declared.file_name)
             if without_secrets(interaction, document) != document:
                 lines.append(_("Secrets are left out; the terminal shows them."))
         if declared.name in self.items:

@@ -1,6 +1,5 @@
 """Answers to interactions: acknowledged within Discord's three seconds, private, and as a file if they are long."""
 
-import gzip
 import io
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, TypeAlias
@@ -61,10 +60,11 @@ def shown(interaction: Interaction, text: str) -> str:
 
 
 def text_file(interaction: Interaction, text: str, name: str) -> discord.File:
-    """A text to be sent as a file, without secrets; packed where it is large. Raises UserError where that is no use."""
-    data = without_secrets(interaction, text).encode("utf-8", "replace")
-    if len(data) > LARGEST_FILE:
-        data, name = gzip.compress(data), f"{name}.gz"
+    """A text to be sent as a file, without secrets. Raises UserError where it is too large."""
+    return sent_file(without_secrets(interaction, text).encode("utf-8", "replace"), name)
+
+
+def sent_file(data: bytes, name: str) -> discord.File:
     if len(data) > LARGEST_FILE:
         raise UserError("This is too large for a file here. Ask the person who runs me for it.")
     return discord.File(io.BytesIO(data), filename=name)

@@ -1,7 +1,6 @@
 """The simple pages: overview, approvals, search, agents, people, costs and others."""
 
 import asyncio
-import json
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from functools import partial
@@ -346,9 +345,9 @@ async def export(ctx: Context) -> Response:
     if ctx.request.method != "POST":
         raise Refusal(405, _("Use the button on your page for this."))
     found = await ctx.call("privacy.export")
-    text = json.dumps(found.data(), ensure_ascii=False, indent=2)
-    headers = {"Content-Disposition": 'attachment; filename="carina.json"'}
-    return Response(text, media_type="application/json", headers=headers)
+    data = await asyncio.to_thread(found.attachment, str)
+    headers = {"Content-Disposition": 'attachment; filename="carina-privacy.zip"'}
+    return Response(data, media_type="application/zip", headers=headers)
 
 
 def _is_private(row: Any) -> bool:

@@ -3,9 +3,10 @@
 Everybody for themselves; the owner for anybody. `ignored_people` knows whose messages are ignored.
 """
 
+import asyncio
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
 
@@ -18,6 +19,7 @@ from bot.services.caller import IGNORED, TERMINAL_ONLY, Caller
 from bot.services.names import looked_up
 from bot.services.people.erasure_job import Eraser
 from bot.services.people.ignored_people import Choices
+from bot.services.people.personal_copy import packed
 from bot.services.registry import CHANGES, Options, Output, Param, operation
 from bot.services.results import Markup, Plain, Result, WrittenFile
 from memory.erasure import personal_data
@@ -38,7 +40,7 @@ _SURE = gettext_noop(
     "is kept again unless you pause or opt out."
 )
 _SEES = Options(default=True)
-_EXPORTS = Options(changes=True, seconds=300.0, suffix="json")
+_EXPORTS = Options(changes=True, seconds=300.0, suffix="zip")
 """It is logged, since the owner can export others' direct messages: never by a link, or with a read-only token."""
 _ERASES = Options(changes=True, asks=True, seconds=None)
 _log = Log("bot.services.people.privacy")
@@ -301,13 +303,16 @@ class Export(WrittenFile):
     def document(self) -> str:
         return json.dumps(self.everything, ensure_ascii=False, indent=1)
 
+    def attachment(self, clean: Callable[[str], str]) -> bytes:
+        return packed(self.everything, {store: _(what) for store, (what, _more) in WORDS.items()}, clean)
+
     def lines(self, _markup: Markup) -> list[str]:
         return [_("Everything kept about you:")]
 
     def terminal(self, markup: Markup) -> str:
         text = gettext_noop(
             "Written to {file}, which only you can read: messages, what agents learned, settings, choices and "
-            "accounts, as JSON."
+            "accounts, to read and as JSON."
         )
         return self.told(markup, text) if self.file else self.document
 
@@ -383,7 +388,7 @@ class Privacy(Struct, frozen=True):
         about = {"person": whose, "exported_at": to_text(self.clock()), **await self._global(whose)}
         about["erasures"] = [each.data() for each in about["erasures"]]
         everything = {**about, "constellations": found, "accounts": await self._identities(whose)}
-        return Export(everything=everything).written(output)
+        return await asyncio.to_thread(Export(everything=everything).written, output)
 
     @operation("privacy.pause", "Stop keeping and answering what you say until you resume", Action.PRIVACY, CHANGES)
     async def pause(self, caller: Caller, person: _Person = "") -> str:

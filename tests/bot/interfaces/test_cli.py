@@ -27,6 +27,7 @@ from memory.store.clock import utc_now
 from memory.store.ids import snowflakes
 from sources.terminal import ONCE
 from tests.bot.terminals import Terminal, carina, environment
+from tests.personal_copies import data_in
 from tests.processes import ROOT, START_SECONDS, Done
 from texts import speaking
 
@@ -308,14 +309,13 @@ def test_an_export_of_what_is_kept_is_a_file_for_a_person_and_json_for_a_program
     carina(tmp_path, "chat", "--once", "I keep bees")
     with closing(Terminal(tmp_path, "privacy", "export", COLUMNS="250")) as terminal:
         assert terminal.ended() == 0
-        assert terminal.text.startswith(f"Written to {tmp_path / 'carina-privacy.json'}, which only you can read:")
+        assert terminal.text.startswith(f"Written to {tmp_path / 'carina-privacy.zip'}, which only you can read:")
         assert "bees" not in terminal.text
-    file, named = tmp_path / "carina-privacy.json", tmp_path / "named.json"
-    assert (file.stat().st_mode & 0o777, "bees" in file.read_text("utf-8")) == (0o600, True)
+    file, named = tmp_path / "carina-privacy.zip", tmp_path / "named.zip"
+    assert (file.stat().st_mode & 0o777, "bees" in data_in(file.read_bytes())) == (0o600, True)
     assert carina(tmp_path, "privacy", "export", "-o", str(named), "--json").data() == {"file": str(named)}
-    assert (
-        json.loads(named.read_text("utf-8"))["constellations"] == json.loads(file.read_text("utf-8"))["constellations"]
-    )
+    found = [json.loads(data_in(each.read_bytes()))["constellations"] for each in (named, file)]
+    assert found[0] == found[1]
     assert "bees" in carina(tmp_path, "privacy", "export").stdout
     carina(tmp_path, "privacy", "export", "-o", str(named)).refused("already exists, so nothing was written", code=1)
 

@@ -1,6 +1,5 @@
 """Commands on Discord: where they stand and who sees them, forms, questions and files, and how each answer reads."""
 
-import gzip
 import re
 from pathlib import Path
 from types import SimpleNamespace
@@ -159,7 +158,7 @@ def test_a_question_is_answered_once_in_time_by_who_asked_for_it_and_the_oldest_
     assert asked.take(third, 1) is None
 
 
-async def test_a_text_too_long_for_a_message_comes_as_a_file_which_is_packed_or_refused_where_it_is_large(
+async def test_a_text_too_long_for_a_message_comes_as_a_file_which_is_refused_where_it_is_large(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     asked, text = Deferred(deferred=True), "llama " * 1_000
@@ -168,9 +167,6 @@ async def test_a_text_too_long_for_a_message_comes_as_a_file_which_is_packed_or_
     await responses.tell(there, text, file_name="why.md")
     (file,) = asked.files
     assert (file.filename, file.fp.read().decode()) == ("why.md", text)
-    monkeypatch.setattr(responses, "LARGEST_FILE", 3_000)
-    packed = responses.text_file(there, text, "why.md")
-    assert (packed.filename, gzip.decompress(packed.fp.read()).decode()) == ("why.md.gz", text)
     monkeypatch.setattr(responses, "LARGEST_FILE", 10)
     with pytest.raises(UserError, match="too large for a file here"):
         responses.text_file(there, text, "why.md")

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import random
 import resource
 from collections.abc import AsyncIterator
 from contextlib import closing
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from bot.agents.model_call import TurnControl
 from bot.agents.turn import TurnRunner
@@ -41,6 +43,7 @@ from tests.bot.services.calling import NOW, registry, somebody
 from tests.bot.stage import SETUP, Service, Setting, running, talked, until
 from tests.bot.terminals import carina
 from tests.captured_logs import capture_logs
+from tests.personal_copies import files_in
 from texts import reading
 
 WORD = "quetzalcoatl"
@@ -147,6 +150,20 @@ async def test_an_export_is_everything_of_every_constellation_and_plain_json(tmp
         assert home == json.loads(json.dumps(held))
         assert "axolotl" in json.dumps(away)
         assert not [word for word in ("tortoise", "walrus") if word in json.dumps(exported)]
+
+
+async def test_a_copy_can_be_read_and_its_schema_describes_its_data(tmp_path: Path) -> None:
+    async with running(tmp_path, Setting(more={"away": FAR.bindings})) as service:
+        await lived(service)
+        await service.heard(said("my axolotl <b>\n# swims", 4, FAR), said("a walrus", 5, FAR, BOB))
+        copy = files_in((await result(service, "export")).attachment(lambda text: text.replace("swims", "…")))
+    data = json.loads(copy["data.json"])
+    checked = Draft202012Validator(json.loads(copy["schema.json"]))
+    checked.validate(data)
+    assert not checked.is_valid({**data, "persons": "all"})
+    text = copy["README.md"]
+    assert "\n## away: messages (1)\n\n- 2026-11-22 12:00 UTC, Ann\n  my axolotl \\<b\\>\n  \\# …\n" in text
+    assert not [word for word in ("swims", "walrus", "tortoise") if word in json.dumps(copy)]
 
 
 # --------------------------------------------------------------------------------------------------------- who may
@@ -574,7 +591,12 @@ async def test_a_log_that_a_reader_keeps_is_given_up_soon(tmp_path: Path, monkey
 def test_an_export_that_does_not_fit_leaves_no_file_and_none_follows_a_link(tmp_path: Path) -> None:
     file, link = tmp_path / "export.json", tmp_path / "link.json"
     link.symlink_to(tmp_path / "elsewhere.json")
-    exported = Export(everything={"said": WORD * 10_000})
+    everything = {
+        "exported_at": NOW.isoformat(),
+        "constellations": {},
+        "said": random.Random(1).randbytes(30_000).hex(),
+    }
+    exported = Export(everything=everything)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))
     try:

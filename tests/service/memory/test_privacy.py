@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.personal_copies import data_in
 from tests.service.live_service import Live, agreed, first_of, live_service, until
 from tests.wire.discord import Channel, Message, Person
 from tests.wire.model import Answer, Call, Calls
@@ -36,7 +37,7 @@ async def test_a_person_sees_exports_and_erases_and_an_opt_out_holds(t: Live) ->
     assert WORD not in seen.text
     exported = await t.ana.command("privacy export", None, t.general)
     (file,) = exported.shown.attachments
-    data = file.data.decode()
+    data = data_in(file.data)
     assert json.loads(data)["person"] == f"discord:{t.ana.id}"
     assert (f"my secret is {WORD}" in data, "tortoise" in data) == (True, False)
 
