@@ -33,7 +33,6 @@ NO_CONSTELLATION = gettext_noop("There is no constellation “{name}”.")
 _SHOWN = 80  # characters of an unknown name that are shown
 _HANDLE = re.compile(r"(?:bluesky:)?@?((?:[a-z0-9-]{1,63}\.)+[a-z][a-z0-9-]{0,62})", re.IGNORECASE)
 _NAME = re.compile(r"(?!(?i:con_))[^\W_][\w .'-]*")  # con_: the ids of constellations
-LARGEST = 2**63 - 1  # SQLite's largest integer
 
 
 _PROGRAMS = re.compile(r"\b[a-z]+_(?:channel|thread|user):")

@@ -69,6 +69,7 @@ def snowflake_time(snowflake: int) -> datetime:
 
 snowflakes = Snowflakes()
 
+LARGEST = 2**63 - 1  # SQLite's largest integer
 SHORTEST, _CODE = 4, 6  # digits of a row's number that people may type, and that are shown
 
 

@@ -21,11 +21,10 @@ from pydantic import Field, TypeAdapter, ValidationError
 from memory.store.clock import from_text
 from memory.store.database import Parameters, Row, Rows, Value
 from memory.store.errors import RowUnreadable
-from memory.store.ids import SHORTEST
+from memory.store.ids import LARGEST, SHORTEST
 
 T = TypeVar("T")
 _Convert: TypeAlias = Callable[[Any], Any]
-_LARGEST = 2**63 - 1  # SQLite's largest integer
 _WHOLE = ""  # in place of a column: a field computed from the whole row
 
 
@@ -145,7 +144,7 @@ def ending(rows: Rows, table: str, which: str) -> int:
     digits = which.strip().lstrip("#")
     if not digits.isdecimal() or len(digits) < SHORTEST:
         return int(digits) if digits.isdecimal() else 0
-    number, power = min(int(digits), _LARGEST), min(10 ** len(digits), _LARGEST)
+    number, power = min(int(digits), LARGEST), min(10 ** len(digits), LARGEST)
     found = [row["id"] for row in rows.all(f"SELECT id FROM {table} WHERE id % ? = ? LIMIT 2", (power, number))]
     return found[0] if len(found) == 1 else number
 

@@ -2,7 +2,7 @@
 
 import json
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from itertools import pairwise
 from string import Formatter
@@ -16,11 +16,10 @@ from memory.permission_requests import CallArguments, Permit, Request, Status, V
 from memory.queue.outbox import CardButtons, CardDetail, File, NewRow
 from memory.queue.turns import Turn
 from memory.store.ids import BlockId, PersonId, PlaceId, code
-from sources.text import one_line, place_title, visible
-from texts import _, gettext_noop, in_utc, language, moment_text, ngettext
+from sources.text import place_title, visible
+from texts import _, gettext_noop, in_utc, language, moment_text
 
 _INLINE = 1_000  # characters of anything on a card; longer arguments are also attached as a file
-_LISTED, _REASON = 5, 100  # questions told apart at once, and characters of each one's reason
 _SAID = 300  # characters, as they are shown, of what the agent said, and of each argument in words
 _NAMED = 40  # characters of an argument that a lasting approval fixes
 _UNSEEN = {"Cc", "Cf", "Co", "Cs", "Zl", "Zp"}
@@ -276,20 +275,6 @@ def person_name(person: PersonId, source: str, handle: str = "") -> str:
     if home == source == "discord":
         return f"<@{identifier}>"
     return handle or person
-
-
-def which_request(asking: Sequence[Request], among: Iterable[int]) -> str:
-    """The question to a person whose answer does not say which request it is for."""
-    ids = list(among)
-    found = [f"{code(each.id, ids)} ({each.tool}: {one_line(_(each.reason), _REASON)})" for each in asking[:_LISTED]]
-    if len(asking) > _LISTED:
-        found.append(ngettext("{count} more", "{count} more", len(asking) - _LISTED))
-    return ngettext(
-        "Nothing was decided: {count} request is waiting for you. Answer yes or no with its number: {found}",
-        "Nothing was decided: {count} requests are waiting for you. Answer yes or no with the number of one: {found}",
-        len(asking),
-        found=", ".join(found),
-    )
 
 
 def agent_notice(request: Request, words: str) -> str:

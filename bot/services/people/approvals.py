@@ -1,6 +1,5 @@
 """Requests and permissions of agents: answered from all interfaces, granted, revoked, and the log of them."""
 
-import functools
 import json
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
@@ -8,14 +7,14 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from bot.agents.permissions import cards, who_may
+from bot.agents.permissions import answers_by_code, cards, who_may
 from bot.agents.permissions.broker import Broker, Ruling, target_named
 from bot.agents.permissions.who_may import Action, Approver, People, may_answer
 from bot.agents.tools.base import Tool, Toolset
 from bot.agents.tools.recall import OBSERVATIONS
 from bot.errors import CallError, UserError
 from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller
-from bot.services.names import LARGEST, find_living, named_audience, where
+from bot.services.names import find_living, named_audience, where
 from bot.services.registry import AT_TERMINAL, Arguments, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Entry, Listing, Markup, Plain, Result, Row
 from bot.services.transactions import Service, reads
@@ -29,7 +28,7 @@ from memory.permission_requests import Grant, Kind, Request, Status, Verdict
 from memory.store.clock import from_text
 from memory.store.database import Rows, Tx
 from memory.store.faults import commit_point
-from memory.store.ids import SHORTEST, AgentId, GrantId, PersonId, RequestId, code, place_source, snowflakes
+from memory.store.ids import LARGEST, AgentId, GrantId, PersonId, RequestId, code, place_source, snowflakes
 from memory.store.row_mapper import ending
 from sources.text import place_title
 from texts import _, gettext_noop, many
@@ -244,40 +243,23 @@ class Approvals(Service, frozen=True):
 
     async def answer(self, request: int, who: Approver, verdict: Verdict) -> Ruling:
         number, now = RequestId(min(request, LARGEST)), self.clock()
-        answer = functools.partial(self.broker.answer, identifier=number, who=who, verdict=verdict, now=now)
-        ruling = await self.database.write(_ANSWER, answer, durable=True)
-        self.resume()
-        return ruling
+        return await self._decide(lambda tx: self.broker.answer(tx, number, who, verdict, now))
 
     async def answer_by_code(self, code: str, who: Approver, verdict: Verdict) -> Ruling:
-        """Answer the person's request whose number is `code`, or is the only one that ends in it.
-
-        If that is not clear, nothing is decided, and the text lists the open requests. It is empty if there are none
-        and no code was given.
-        """
+        """Answer the request that the code means; if none is clearly meant, nothing is decided."""
         now = self.clock()
 
-        def asked(rows: Rows) -> Ruling:
-            if not code and not permission_requests.is_asked(rows, who.identities):
-                return Ruling("", counted=False)
-            own = permission_requests.asking(rows, who.identities)
-            waiting = [each for each in own if each.status is Status.WAITING and each.expires_at > now]
-            if waiting:
-                return Ruling(cards.which_request(waiting, [each.id for each in own]), counted=False)
-            return Ruling(_("There is no such request.") if code else "", counted=False)
-
         def work(tx: Tx) -> Ruling:
-            exact = permission_requests.get(tx, RequestId(min(int(code), LARGEST) if code.isdecimal() else 0))
-            if exact is not None:
-                return self.broker.answer(tx, exact.id, who, verdict, now)
-            own = permission_requests.asking(tx, who.identities)
-            meant = [each for each in own if len(code) >= SHORTEST and str(each.id).endswith(code)]
-            if len(meant) == 1:
-                return self.broker.answer(tx, meant[0].id, who, verdict, now)
-            return asked(tx)
+            meant = answers_by_code.request_meant(tx, code, who)
+            if meant is None:
+                return answers_by_code.nothing_decided(tx, code, who, now)
+            return self.broker.answer(tx, meant, who, verdict, now)
 
         if not code:
-            return await self.database.read(asked)
+            return await self.database.read(lambda rows: answers_by_code.nothing_decided(rows, "", who, now))
+        return await self._decide(work)
+
+    async def _decide(self, work: Callable[[Tx], Ruling]) -> Ruling:
         ruling = await self.database.write(_ANSWER, work, durable=True)
         self.resume()
         return ruling
