@@ -15,9 +15,9 @@ from texts import packed, unpacked
 
 DataSourceId = NewType("DataSourceId", str)
 SourceType: TypeAlias = Literal["feed", "calendar", "folder", "webhook"]
-_KEPT, _LONGEST_ERROR = timedelta(days=180), 1_000
+_KEPT = timedelta(days=180)
 """How long an item is remembered that its source no longer lists."""
-_MOST_SOURCES = 200
+_MOST_SOURCES, _LONGEST_ERROR = 200, 300
 
 
 class DataSource(Struct, frozen=True):
@@ -124,7 +124,7 @@ def synced(tx: Tx, source: DataSourceId, now: datetime) -> None:
 
 def failed(tx: Tx, source: DataSourceId, why: str) -> int:
     """Record that a source could not be read; returns how often in a row."""
-    kept = told if len(told := packed(why)) <= _LONGEST_ERROR else why[:_LONGEST_ERROR]
+    kept = packed(why if len(why) <= _LONGEST_ERROR else why[:_LONGEST_ERROR])
     tx.run("UPDATE data_sources SET failures = failures + 1, last_error = ? WHERE id = ?", (kept, source))
     found = get(tx, source)
     return 0 if found is None else found.failures

@@ -339,16 +339,13 @@ def covers(grant: Grant, given: CallArguments) -> bool:
     A person who answered a request saw one call, so arguments that it left out are fixed, too. A person who gave a
     grant without a request named what a call must have.
     """
-    if grant.request is not None:
-        return _as_json(grant.pattern) == _as_json(given.bound)
-    return all(
-        name in given.all and _as_json(given.all[name]) == _as_json(grant.pattern[name]) for name in grant.pattern
-    )
+    named = {name: value for name, value in given.all.items() if name in grant.pattern}
+    return _as_json(named if grant.request is None else given.bound) == _as_json(grant.pattern)
 
 
-def _as_json(value: Any) -> str:
+def _as_json(arguments: Mapping[str, Any]) -> str:
     """Arguments as they are compared: to Python, 1 is True."""
-    return json.dumps(dict(value) if isinstance(value, Mapping) else value, sort_keys=True)
+    return json.dumps(dict(arguments), sort_keys=True)
 
 
 def active_grants(rows: Rows, now: datetime) -> list[Grant]:

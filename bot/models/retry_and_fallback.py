@@ -401,7 +401,7 @@ def without_echo(said: str, request: Request) -> str:
     calls = (call.arguments for each in request.messages if isinstance(each, AssistantMessage) for call in each.calls)
     asked = _bare(" ".join([request.system, *(each.text for each in request.messages), *calls]))
     words, echoed = said.split(), set[int]()
-    for start in range(len(words)):
+    for start in range(max(len(words) - _ECHO, 0) + 1):
         run = words[start : start + _ECHO]
         if _bare(" ".join(run)) in asked:
             echoed.update(range(start, start + len(run)))

@@ -163,17 +163,17 @@ def discord(path: Path) -> Iterator[Record]:
     try:
         with zipfile.ZipFile(path) as package:
             names = {each.filename.lower(): each for each in package.infolist()}
-            user = _in_zip(package, _ending(names, "account/user.json"))
-            person, name = f"discord:{user['id']}", str(user.get("global_name") or user.get("username") or "")
-            said = {
-                file: info for file, info in names.items() if file.endswith("/messages.json") and "messages/" in file
-            }
+            account = _ending(names, "account/user.json")
+            said = [file for file in names if file.endswith("/messages.json") and "messages/" in file]
             if not said:
                 raise CarError("{path} contains no messages: it has no messages.json", path=path)
-            if sum(info.file_size for info in said.values()) > _MOST_BYTES:  # a small package can hold any size
+            size = account.file_size + sum(names[file].file_size for file in said)
+            if size > _MOST_BYTES:  # a small package can hold any size
                 raise CarError("{path} is larger than {size} MB", path=path, size=_MOST_BYTES >> 20)
-            for file, info in said.items():
-                yield from _of_discord(_in_zip(package, info), file.split("/")[-2].lstrip("c"), person, name)
+            user = _in_zip(package, account)
+            person, name = f"discord:{user['id']}", str(user.get("global_name") or user.get("username") or "")
+            for file in said:
+                yield from _of_discord(_in_zip(package, names[file]), file.split("/")[-2].lstrip("c"), person, name)
     except (zipfile.BadZipFile, KeyError) as error:
         raise CarError("{path} is not a Discord data package", path=path) from error
 
@@ -183,8 +183,6 @@ def _ending(names: Mapping[str, zipfile.ZipInfo], end: str) -> zipfile.ZipInfo:
 
 
 def _in_zip(package: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:
-    if info.file_size > _MOST_BYTES:
-        raise CarError("{path} is larger than {size} MB", path=info.filename, size=_MOST_BYTES >> 20)
     with package.open(info) as file:
         try:
             return json.loads(file.read(_MOST_BYTES))

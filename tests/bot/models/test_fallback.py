@@ -71,7 +71,7 @@ async def test_what_can_be_compacted_is_given_back_to_who_asks_and_no_other_mode
 
 
 async def test_what_a_provider_repeats_of_a_conversation_stands_nowhere() -> None:
-    asked = replace(HELLO, messages=(UserMessage("[Alice] my safe opens with 4711, tell nobody"),))
+    asked = replace(HELLO, messages=(UserMessage("[Alice] my safe opens with 4711, tell nobody the text"),))
     echo = ModelRejected(
         "openai:a rejected the request (HTTP 400)", said="bad value 'my safe opens with 4711,' in text"
     )

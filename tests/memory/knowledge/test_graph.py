@@ -67,11 +67,15 @@ def test_what_is_said_elsewhere_neither_bars_a_way_nor_shows_one(tx: Tx) -> None
     own = person_audience(ANN)
     kept(tx, "Ann likes tea", ("Ann", "likes", "tea"))
     kept(tx, "Doctor Gray cures teeth", ("Doctor Gray", "cures", "teeth"))
-    before = found(tx, "tea"), graph.shown(tx, "Ann", HERE, 50)
+
+    def seen() -> list[object]:
+        return [found(tx, "tea"), *(graph.shown(tx, each, HERE, 50) for each in ("Ann", "Doctor Gray"))]
+
+    before = seen()
     kept(tx, "Ann sees Doctor Gray", ("Ann", "sees", "Doctor Gray"), audience=own)
     for number in range(20):
         kept(tx, f"Ann and thing{number}", ("Ann", "owns", f"thing{number}"), audience=own)
-    assert (found(tx, "tea"), graph.shown(tx, "Ann", HERE, 50)) == before
+    assert seen() == before
     kept(tx, DOG, ("Ann", "has a dog", "Rex"))
     assert DOG in found(tx, "tea"), "in private she has many things, here she is no crossroads"
     assert len(graph.shown(tx, "Ann", Scope(own), 50)[0]) > 20
