@@ -437,7 +437,6 @@ def _check_approvals(config: Config) -> Iterator[str]:
     people = 1 + len(admins.persons - {config.discord_owner})
     if quorum > people and not any(admins.roles.values()):
         wanted = _(
-            "at most {people}, counting you and discord.admins; otherwise, nothing could be approved",
-            people=people,
+            "at most {people}, counting you and discord.admins; otherwise, nothing could be approved", people=people
         )
         yield unmet(f"{config.file.name}: approvals.quorum", str(quorum), wanted)

@@ -105,12 +105,7 @@ class ConstellationIntake:
     """Decides what of the arriving notifications is taken, stores it, and wakes the conversations concerned."""
 
     def __init__(
-        self,
-        database: Database,
-        routing: RoutingTable,
-        turn_deps: TurnDeps,
-        shared: SharedParts,
-        runtime: Runtime,
+        self, database: Database, routing: RoutingTable, turn_deps: TurnDeps, shared: SharedParts, runtime: Runtime
     ) -> None:
         self._database = database
         self._routing, self._turn_deps = routing, turn_deps

@@ -46,19 +46,12 @@ def decision_for(block: Block, author: Author, operation: Operation) -> Decision
     """
     access = Permission.ADMIN if author.writer == SYSTEM else block.access
     decision = decide(access, operation, own=author.writer == SYSTEM or block.owner == author.agent)
+    told = {"address": block.address, "access": access, "operation": operation}
     if decision is Decision.DENY:
-        raise BlockRefused(
-            "block {address} is {access} here: no {operation}",
-            address=block.address,
-            access=access,
-            operation=operation,
-        )
+        raise BlockRefused("block {address} is {access} here: no {operation}", **told)
     if decision is not Decision.ALLOW and author.turn is None:
         raise BlockRefused(
-            "block {address} is {access}: {operation} needs approval, and no turn can ask for it",
-            address=block.address,
-            access=access,
-            operation=operation,
+            "block {address} is {access}: {operation} needs approval, and no turn can ask for it", **told
         )
     return decision
 

@@ -271,12 +271,7 @@ def _by_system(tx: Tx, block: BlockId, at: datetime) -> Edit:
 
 SECOND = len("2026-11-22T12:00:00")
 """The length of a time without milliseconds: a change records whole seconds."""
-_PAST = (
-    "memory_block_archives",
-    "memory_block_quarantine",
-    "memory_block_checkpoints",
-    "memory_block_updates",
-)
+_PAST = ("memory_block_archives", "memory_block_quarantine", "memory_block_checkpoints", "memory_block_updates")
 
 
 def forget_past(tx: Tx, block: BlockId, at: datetime, gone: Collection[int] = ()) -> None:

@@ -59,10 +59,7 @@ _OVER = Pattern(
     re.IGNORECASE,
 )
 _STILL = Pattern(r"\b(?:remains?|still|not yet|have(?:n['’]t| not)|noch)\b", re.IGNORECASE)
-_PENDING = Pattern(
-    r"\b(?:unstaged|uncommitted|unfinished|incomplete|pending|offen|unfertig)\b",
-    re.IGNORECASE,
-)
+_PENDING = Pattern(r"\b(?:unstaged|uncommitted|unfinished|incomplete|pending|offen|unfertig)\b", re.IGNORECASE)
 """Matched after `_STILL`: one combined expression would take seconds on a line of nothing but "still"."""
 _NEXT = Pattern(
     r"^(?:next steps?|next|follow-?ups?|todo|remaining|still need(?: to)?"

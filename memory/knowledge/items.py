@@ -104,12 +104,7 @@ class By(Struct, frozen=True):
         return cls(turn.scope, turn.trust, now, turn.agent, turn.person, turn.place, turn.id, message)
 
     def item(
-        self,
-        kind: Kind,
-        text: str,
-        key: str,
-        detail: Struct = NO_DETAIL,
-        valid_until: datetime | None = None,
+        self, kind: Kind, text: str, key: str, detail: Struct = NO_DETAIL, valid_until: datetime | None = None
     ) -> NewItem:
         said = () if self.message is None else (self.message,)
         return NewItem(

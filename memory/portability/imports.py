@@ -223,8 +223,7 @@ def require_schema(manifest: Manifest) -> None:
     """Raise CarError for a file that is too old to be migrated."""
     if manifest.about.schema < migrations.migrations(migrations.Kind.CONSTELLATION)[0].version:
         raise CarError(
-            "this file has schema {schema}, which is too old for this version to migrate",
-            schema=manifest.about.schema,
+            "this file has schema {schema}, which is too old for this version to migrate", schema=manifest.about.schema
         )
 
 

@@ -15,7 +15,7 @@ from memory.store.clock import from_text
 from memory.store.database import Rows, Tx, Value
 from memory.store.ids import PersonId, PlaceId
 from memory.store.row_mapper import RowMapper
-from texts import _, ngettext
+from texts import _, gettext_noop, ngettext
 
 FIRST_WAIT, LONGEST_WAIT = timedelta(seconds=15), timedelta(hours=1)
 """The pause before the first attempt, and the longest pause between two."""
@@ -124,23 +124,12 @@ def never_wrote(rows: Rows, persons: Iterable[PersonId]) -> list[PersonId]:
 
 def words(found: Sequence[Gap]) -> tuple[str, ...]:
     """Lines about gaps for the operator; places by their ids, since their names may be private."""
+    again = gettext_noop("{place}: missed messages could not be read since {at}: {reason}; next attempt {next}")
+    never = gettext_noop("{place}: messages missed before {at} will not be read: {reason}")
     lines = [
-        _(
-            "{place}: missed messages could not be read since {at}: {reason}; next attempt {next}",
-            place=gap.span.place,
-            at=gap.noticed_at,
-            reason=gap.reason,
-            next=gap.next_try_at,
-        )
-        if gap.next_try_at
-        else _(
-            "{place}: messages missed before {at} will not be read: {reason}",
-            place=gap.span.place,
-            at=gap.noticed_at,
-            reason=gap.reason,
-        )
+        _(again if due else never, place=gap.span.place, at=gap.noticed_at, reason=gap.reason, next=due)
         for gap in found
-        if gap.next_try_at is None or gap.tries > 0
+        if (due := gap.next_try_at) is None or gap.tries > 0
     ]
     more = len(lines) - SHOWN
     rest = [ngettext("and {count} more place", "and {count} more places", more)] if more > 0 else []

@@ -20,6 +20,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from memory.store.clock import to_text
 from memory.store.errors import (
@@ -172,27 +173,21 @@ def prepare_at(path: Path, kind: Kind, version: int) -> None:
 
 def check(found: Status) -> None:
     """Refuse an older or newer file. Raises DatabaseOutdated or DatabaseTooNew."""
+    told = asdict(found)
     if 0 < found.version < found.oldest:
         raise DatabaseOutdated(
             "{path} has version {version}, but this program can migrate files only from version "
             "{oldest} on: use the version of Carina that made it",
-            path=found.path,
-            version=found.version,
-            oldest=found.oldest,
+            **told,
         )
     if found.version < found.needed:
         raise DatabaseOutdated(
-            "{path} has version {version}, but this program needs {needed}: run `carina db migrate`",
-            path=found.path,
-            version=found.version,
-            needed=found.needed,
+            "{path} has version {version}, but this program needs {needed}: run `carina db migrate`", **told
         )
     if found.version > found.needed:
         raise DatabaseTooNew(
             "{path} has version {version}, but this program supports versions up to {needed}: install a newer Carina",
-            path=found.path,
-            version=found.version,
-            needed=found.needed,
+            **told,
         )
 
 

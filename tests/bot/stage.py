@@ -440,12 +440,6 @@ def _deps(setting: Setting, platform: Platform, events: list[TurnEvent], compact
 
 
 QUIET = functools.partial(
-    Status,
-    model_health=lambda _names: (),
-    halted=str,
-    unstored=str,
-    embedding=lambda _rows: "",
-    mcp=dict,
-    unset={},
+    Status, model_health=lambda _names: (), halted=str, unstored=str, embedding=lambda _rows: "", mcp=dict, unset={}
 )
 """For a status in which nothing but the store has something to say."""

@@ -181,12 +181,7 @@ class ContextTool(StoreTool[ContextArguments]):
         "Keep in mind at every turn what you learn about people, how they want you to behave from now on, what you are "
         "working on: edits your memory blocks, short texts that you always see. Write in full sentences that still "
         "make sense in a month. What was said to fewer people than a block's `readers` cannot be written there.",
-        {
-            "label": "",
-            "content": "append, write: the text",
-            "old_content": "",
-            "new_content": "",
-        },
+        {"label": "", "content": "append, write: the text", "old_content": "", "new_content": ""},
         "undo, lines, fields and lists; create, archive, pin, share, change and delete blocks",
         operations=("append", "replace", "write"),
     )

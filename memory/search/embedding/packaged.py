@@ -208,9 +208,7 @@ _IDEOGRAPHS = (
     r"\u4E00-\u9FFF\u3400-\u4DBF\U00020000-\U0002A6DF\U0002A700-\U0002B73F\U0002B740-\U0002B81F"
     r"\U0002B920-\U0002CEAF\uF900-\uFAFF\U0002F800-\U0002FA1F"
 )
-_PIECED = regex.compile(
-    rf"(?V1)[{_IDEOGRAPHS}]|[\p{{P}}{_ASCII_SYMBOLS}]|[^\s{_IDEOGRAPHS}\p{{P}}{_ASCII_SYMBOLS}]+",
-)
+_PIECED = regex.compile(rf"(?V1)[{_IDEOGRAPHS}]|[\p{{P}}{_ASCII_SYMBOLS}]|[^\s{_IDEOGRAPHS}\p{{P}}{_ASCII_SYMBOLS}]+")
 _CONTROLS = regex.compile(r"(?V1)[\p{Cc}\p{Cf}\p{Co}\p{Cs}\ufffd--\t\n\r]+")
 _ACCENTS = regex.compile(r"\p{Mn}+")
 

@@ -27,19 +27,7 @@ from memory.people.audience import Trust
 from memory.store.database import Tx
 from memory.store.errors import BlockCorrupt, Refused
 from memory.store.ids import TurnId
-from tests.memory.blocks.block_parts import (
-    ADA,
-    AGENT,
-    GUILD,
-    JOB,
-    NOW,
-    PERSON,
-    author,
-    below,
-    blocks_store,
-    made,
-    row,
-)
+from tests.memory.blocks.block_parts import ADA, AGENT, GUILD, JOB, NOW, PERSON, author, below, blocks_store, made, row
 
 # ---------------------------------------------------------------- the document over bytes
 

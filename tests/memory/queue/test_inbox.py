@@ -33,21 +33,7 @@ from memory.store.database import Tx
 from memory.store.ids import GroupId, InboxId, MessageId, PlaceId, RequestId
 from memory.store.records import replace
 from memory.store.row_mapper import UnreadableRow
-from tests.memory.parts import (
-    ANN,
-    BOB,
-    GUILD,
-    HALL,
-    MAIN,
-    NOON,
-    STAR,
-    arrival,
-    begun,
-    followed,
-    row_of,
-    store,
-    taken,
-)
+from tests.memory.parts import ANN, BOB, GUILD, HALL, MAIN, NOON, STAR, arrival, begun, followed, row_of, store, taken
 
 LATER = NOON + timedelta(minutes=1)
 

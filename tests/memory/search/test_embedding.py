@@ -255,8 +255,7 @@ async def test_the_event_loop_goes_on_while_the_model_computes() -> None:
 def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packaged, "_LIBRARY", "no_such_library")
     with pytest.raises(
-        EmbedderMissing,
-        match="not installed: no-such-library; `make embedding` or the extra `embedding` adds it",
+        EmbedderMissing, match="not installed: no-such-library; `make embedding` or the extra `embedding` adds it"
     ):
         make_embedder(Choice("packaged"))
 

@@ -57,12 +57,7 @@ def test_of_stages_side_by_side_those_are_counted_that_are_over() -> None:
 def test_who_chose_is_not_counted_with_those_who_answer_nor_is_who_only_listens() -> None:
     parts = part("ant", "choice", "done"), part("bee", "answer", "running"), part("cat", "observe", "running")
     assert words("dynamic", {}, parts[0]) == ["Team is working on this: choosing who answers.", "✓ Ant"]
-    assert words("dynamic", {}, *parts) == [
-        "Team is working on this: 0 of 1 answer done.",
-        "✓ Ant",
-        "… Bee",
-        "> words",
-    ]
+    assert words("dynamic", {}, *parts) == ["Team is working on this: 0 of 1 answer done.", "✓ Ant", "… Bee", "> words"]
     assert words("dynamic", {}, parts[2]) == []
     with speaking("de"):
         assert words("dynamic", {}, *parts)[0] == "Team arbeitet daran: 0 von 1 Antwort fertig."

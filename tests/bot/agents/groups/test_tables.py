@@ -76,10 +76,7 @@ MEMBERS = 'carina.toml: groups["G"].members'
             patterned("dynamic", '"Ant"', "[groups.voting]\nquorum = 1\n"),
             'expected pattern = "voting" with a table voting; the pattern is "dynamic"',
         ),
-        (
-            patterned("sleeptime", '"Ant"', TRIGGER),
-            'expected messages above 0 with on = "constellation_activity"',
-        ),
+        (patterned("sleeptime", '"Ant"', TRIGGER), 'expected messages above 0 with on = "constellation_activity"'),
         (patterned("sleeptime", '"Ant"', '[groups.sleeptime]\nplace = "discrod:7"\n'), 'found "discrod:7"'),
         (patterned("sleeptime", '"Ant"', '[groups.sleeptime]\nalso = ["bluesky:me"]\n'), 'found "bluesky:me"'),
         *(
