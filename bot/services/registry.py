@@ -6,7 +6,9 @@ the declaration, and only the registry decides who may call.
 """
 
 import asyncio
+import errno
 import inspect
+import os
 import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
@@ -38,6 +40,7 @@ from memory.store.errors import (
     EntryNotFound,
     Refused,
 )
+from memory.store.fulltext import storable
 from memory.store.ids import PersonId
 from memory.store.records import asdict
 from texts import _, error_sentence, error_text, gettext_noop
@@ -182,6 +185,26 @@ def _kind(annotation: Any, name: str) -> tuple[Kind, tuple[str, ...]]:
     return _KINDS[annotation], ()
 
 
+def _require_usable(given: object, kind: Kind, name: str) -> None:
+    """Raise CallError for what no operation can store, or name a file."""
+    values = given if isinstance(given, list | tuple) else (given,)
+    if len(values) > _MOST_VALUES:
+        raise CallError("{name}: expected {most} or fewer entries", name=name, most=_MOST_VALUES)
+    try:
+        for value in values:
+            if kind == "path" and isinstance(value, str | Path):
+                os.lstat(value)
+            elif isinstance(value, str) and storable(value) != value:
+                raise ValueError
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise CallError("{name}: {reason}", name=name, reason=error.strerror) from None
+    except ValueError:
+        raise CallError(
+            "{what} contains a NUL character or half of a surrogate pair: leave it out", what=name
+        ) from None
+
+
 def _limit(given: FieldInfo, kind: type, attribute: str) -> Any:
     return next((getattr(each, attribute) for each in given.metadata if isinstance(each, kind)), None)
 
@@ -192,6 +215,8 @@ Suggestions: TypeAlias = Iterable[tuple[str, str] | str]
 """The same as services return it: a value may stand for itself. An operation can also return a list of rows."""
 
 _SECONDS = 25.0  # less than a command waits for its answer
+_MOST_VALUES = 500
+"""That an argument takes: of more, SQLite makes no condition."""
 _REFUSALS = (Refused, BlockExists, BlockNotFound, BlockRefused, BlockTooLong, EntryNotFound)
 """Errors of memory whose text is for the caller; other store errors are about the store."""
 _DAMAGED = gettext_noop(
@@ -288,6 +313,8 @@ class Operation(Options, frozen=True, kw_only=True, dict=True):
         shown = {each.name: each.called(via) for each in self.parameters}
         if empty := [shown[each.name] for each in self.parameters if each.shortest == 1 and given.get(each.name) == ""]:
             raise CallError("{names}: must not be empty", names=", ".join(empty))
+        for each in self.parameters:
+            _require_usable(given.get(each.name), each.kind, shown[each.name])
         try:
             return self.arguments.model_validate(given)
         except ValidationError as error:

@@ -110,9 +110,9 @@ def copy_to(backup: Backup, folder: Path) -> Path:
     To restore it, copy it into `backups/` of a data folder.
     """
     target, making = folder / backup.name, folder / f"{backup.name}{_UNFINISHED}"
-    if target.exists():
-        raise BackupFailed("{target} already exists", target=target)
     try:
+        if target.exists():
+            raise BackupFailed("{target} already exists", target=target)
         private_folder(folder)
         shutil.rmtree(making, ignore_errors=True)
         private_folder(making)

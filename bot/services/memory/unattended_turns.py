@@ -174,7 +174,7 @@ class UnattendedTurns(ZonedService, frozen=True):
             return _night(self.clock() - timedelta(days=1), self.zone)
         try:
             return night_named(which, self.zone)
-        except ValueError as error:
+        except (ValueError, OverflowError) as error:
             raise UserError(
                 "“{which}” is not a night. Give the date on which it began, such as 2026-11-22.", which=which[:40]
             ) from error

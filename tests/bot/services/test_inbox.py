@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bot.agents.permissions.who_may import People
-from bot.errors import UserError
+from bot.errors import CallError, UserError
 from bot.runtime.turn_retries import GIVEN_UP
 from bot.services.caller import Caller, owner_at_terminal
 from bot.services.registry import Registry
@@ -46,6 +46,8 @@ async def test_the_owner_reads_a_guilds_words_and_not_another_persons(service: S
     for unknown in ("7", "x", "9" * 20):
         with pytest.raises(UserError, match=f"There is no message “{unknown}”"):
             await call(service, "inbox.show", row=unknown)
+    with pytest.raises(CallError, match="--before: expected a number of at most"):
+        await call(service, "inbox.list", before=2**63)
 
 
 async def test_what_went_wrong_with_another_persons_words_is_told_without_them(tmp_path: Path) -> None:

@@ -165,11 +165,28 @@ async def test_a_call_gives_the_result_of_the_method_without_secrets() -> None:
         ({"words": "x" * 21}, "words: expected 20 or fewer characters"),
         ({"words": "x", "times": 4}, "times: expected a number of at most 3"),
         ({"words": "x", "other": 1}, "other: extra inputs are not permitted"),
+        ({"words": "x\ud800"}, "words contains a NUL character or half of a surrogate pair"),
+        ({"words": "x\0"}, "words contains a NUL character or half of a surrogate pair"),
+        ({"words": ["x"] * 501}, "words: expected 500 or fewer entries"),
     ],
 )
 async def test_a_wrong_argument_is_named(given: dict[str, Any], words: str) -> None:
     with pytest.raises(CallError, match=words):
         await registry(Echo()).call("echo.say", ann(), given)
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [("a\0b", "NUL"), ("\ud800", "surrogate"), ("x" * 300, "name too long"), ("a/" * 5000, "too long")],
+)
+async def test_a_path_that_no_system_has_is_refused(path: str, words: str) -> None:
+    with pytest.raises(CallError, match=f"(?i)PATH.*{words}"):
+        await registry(Files()).call("files.read", owner_at_terminal(), {"words": "x", "path": path})
+
+
+async def test_a_path_is_taken_whatever_its_bytes_are() -> None:
+    read = await registry(Files()).call("files.read", owner_at_terminal(), {"words": "x", "path": "caf\udce9"})
+    assert read.lines(Markdown())
 
 
 async def test_what_a_service_refuses_is_said_to_the_caller() -> None:

@@ -141,8 +141,9 @@ async def test_what_was_done_at_night_is_told_with_why(at: Dark) -> None:
     (hidden,) = await at.report(ANN_IN_DEN)
     assert hidden["text"] == "1 turn that you cannot see here"
     assert "Ann" not in str(hidden)
-    with pytest.raises(UserError, match="is not a night"):
-        await at.report(night="yesterday")
+    for wrong in ("yesterday", "9999-12-31"):
+        with pytest.raises(UserError, match="is not a night"):
+            await at.report(night=wrong)
 
 
 async def test_a_night_is_undone_as_one(at: Dark) -> None:
