@@ -233,6 +233,15 @@ def _without(text: str, found: re.Match[str]) -> str:
     return f"{text[: found.start()]}{' ' * len(found[0])}{text[found.end() :]}"
 
 
+def _step(unit: str, number: float) -> relativedelta:
+    """So many units; half a month is 15 days."""
+    if unit == "months":
+        return relativedelta(months=int(number), days=15 if number % 1 else 0)
+    if unit == "years":
+        return relativedelta(months=int(number * 12))
+    return relativedelta(seconds=timedelta(**{unit: number}).total_seconds())
+
+
 class _Reading:
     """One text in one language; matches are removed from it one by one."""
 
@@ -308,24 +317,22 @@ class _Reading:
                     raise Refused("That names more than one time. Enter each one separately.")
 
     def _span(self, local: datetime, zone: tzinfo) -> datetime | None:
-        for pattern in self._table.spans:
-            if found := self._take(pattern):
-                groups = found.groupdict()
-                number, unit = self._table.number(found["n"]), self._table.unit(found["unit"])
-                number += 0.5 if groups.get("half") else 0
-                more = timedelta()
-                if groups.get("n2"):
-                    more = timedelta(**{self._table.unit(groups["unit2"]): self._table.number(groups["n2"])})
-                wall = local.replace(tzinfo=None)
-                if unit in ("seconds", "minutes", "hours"):
-                    return instant(wall, zone) + timedelta(**{unit: number}) + more
-                if unit == "months":
-                    wall += relativedelta(months=int(number)) + timedelta(days=15 if number % 1 else 0)
-                else:
-                    wall += timedelta(**{unit: number})
-                clock, _ = self._clock()
-                return instant(wall if clock is None else datetime.combine(wall.date(), clock), zone) + more
-        return None
+        found = next(filter(None, map(self._take, self._table.spans)), None)
+        if found is None:
+            return None
+        groups, wall = found.groupdict(), local.replace(tzinfo=None)
+        number, unit = self._table.number(groups["n"]), self._table.unit(groups["unit"])
+        step, more = _step(unit, number + (0.5 if groups.get("half") else 0)), relativedelta()
+        if groups.get("n2"):
+            more = _step(self._table.unit(groups["unit2"]), self._table.number(groups["n2"]))
+        try:
+            if unit in ("seconds", "minutes", "hours"):
+                return instant(wall, zone) + step + more
+            wall += step
+            clock, _ = self._clock()
+            return instant(wall if clock is None else datetime.combine(wall.date(), clock), zone) + more
+        except (ValueError, OverflowError):  # after the year 9999
+            raise Refused("The day or time {text} does not exist.", text=found[0]) from None
 
     def _rule(self) -> str:
         for pattern, rule in self._table.repeats:

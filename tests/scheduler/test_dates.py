@@ -43,6 +43,12 @@ def test_an_hour_alone_is_in_waking_hours_and_waking_is_in_the_morning(text: str
     assert f"{moment.astimezone(ZoneInfo(VIENNA)):%-d %H:%M}" == meant
 
 
+@pytest.mark.parametrize("text", ["in 9999 years", "in 9999 Jahren", "9999年後"])
+def test_a_time_after_all_years_is_refused(text: str) -> None:
+    with pytest.raises(Refused, match="does not exist"):
+        read_when(text, NOW, VIENNA)
+
+
 @pytest.mark.parametrize(
     "text",
     ["tonight", "this evening", "heute Abend", "tonight at 9", "heute Nacht um 11", "heute Abend um 8", "今夜9時"],
