@@ -239,7 +239,7 @@ def _step(unit: str, number: float) -> relativedelta:
         return relativedelta(months=int(number), days=15 if number % 1 else 0)
     if unit == "years":
         return relativedelta(months=int(number * 12))
-    return relativedelta(seconds=timedelta(**{unit: number}).total_seconds())
+    return relativedelta(seconds=round(timedelta(**{unit: number}).total_seconds()))
 
 
 class _Reading:
