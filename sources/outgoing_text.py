@@ -41,7 +41,7 @@ _PLAIN_SAMPLE = regex.compile(r"`+[^*_~|<>\[\]()`]*\[[^*_~|<>\[\]()`]*\]\([^*~|<
 
 _MARKUP = regex.compile(
     r"""
-    ^```[a-z0-9_+\-.#]*\n (?P<block>.*?) \n?```$
+    ^```[a-z0-9_+\-.#]*\n (?P<block>.*?) (?:\n?```$ | \Z)
     | (?<!`) (?P<ticks>`++) (?P<as_is>[^`\n]+) (?P=ticks)
     | \\ (?P<as_is>[\\*_`~|>\[\]\#@<&-])
     | (?P<mark>\*\*\*|\*\*|~~|\|\|) (?=[^\s*]) (?P<marked>(?:\\.|[^\n\\])+?) (?<=[^\s*]) (?P=mark) (?!\*)
@@ -78,9 +78,9 @@ def without_markup(text: str, nested: int = 8) -> str:
     than `nested`."""
 
     def meant(found: regex.Match[str]) -> str:
-        return (
-            without_markup(found["marked"], nested - 1) if found["marked"] else found["block"] or found["as_is"] or ""
-        )
+        if found["marked"]:
+            return without_markup(found["marked"], nested - 1)
+        return found["block"] or found["as_is"] or ""
 
     return _MARKUP.sub(meant, text) if nested else text
 

@@ -146,6 +146,7 @@ def test_what_can_be_seen_stays(text: str) -> None:
     [
         ("**名前**さん asks: *yes* or ~~no~~ \\*hi\\*", "名前さん asks: yes or no *hi*"),
         ('What: `x_y`\n```json\n{"a": "**b** \\\\"}\n```\n-# Request 5', 'What: x_y\n{"a": "**b** \\\\"}\nRequest 5'),
+        ("Not closed:\n```\n**b**", "Not closed:\n**b**"),
         ("# Title\n- item **b *i* b**", "Title\n- item b i b"),
         ("[example.com](https://example.com/x)", "https://example.com/x"),
         ("2 * 3 * 4, 2*3*4, snake_case, __init", "2 * 3 * 4, 2*3*4, snake_case, __init"),
@@ -156,7 +157,7 @@ def test_where_nothing_draws_markdown_its_words_are_left(marked: str, plain: str
 
 
 @pytest.mark.parametrize(
-    "text", ["__" * 5_000, f"a{'`' * 20_000}", "\u0301" * 20_000, "👩\u200d" * 9_999, "🇩" * 20_000]
+    "text", ["__" * 5_000, "```a\n" * 9_999, f"a{'`' * 20_000}", "\u0301" * 20_000, "👩\u200d" * 9_999, "🇩" * 20_000]
 )
 def test_no_answer_is_too_odd_to_be_sent_soon(text: str) -> None:
     began = time.process_time()
