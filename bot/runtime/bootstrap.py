@@ -154,10 +154,13 @@ def _member_section(name: str, member: Member) -> dict[str, Any] | str:
     return {"agent": name, **others} if others else name
 
 
-def require_stored(rows: Rows, config: Config, answering: RoutingTable, wanted: Sequence[GroupSettings] = ()) -> None:
+def require_stored(
+    rows: Rows, config: Config, answering: RoutingTable, wanted: Sequence[GroupSettings] = (), *, moves: bool = True
+) -> None:
     """Raise ConfigError if the stored agents and groups do not fit the configuration.
 
-    Groups in `wanted` count with their new tables; their places are written afterward.
+    Groups in `wanted` count with their new tables; their places are written afterward. With `moves`, they take them
+    from other groups.
     """
     named = {group.name: group for group in wanted}
     default = next((group.name for group in wanted if group.default), None)
@@ -166,7 +169,7 @@ def require_stored(rows: Rows, config: Config, answering: RoutingTable, wanted: 
     ]
     if default is not None:
         groups = [group.model_copy(update={"default": group.name == default}) for group in groups]
-    taken = {place for group in wanted for place in group.places}
+    taken = {place for group in wanted for place in group.places if moves}
     groups = [
         group if group.name in named else group.model_copy(update={"places": tuple(set(group.places) - taken)})
         for group in groups

@@ -230,7 +230,7 @@ class Tables(MemoryService, frozen=True):
         now = self.clock()
         done = [self._store_agent(tx, each, replacing, now) for each in wanted.agents]
         done += [self._store_group(tx, each, replacing, now) for each in wanted.groups]
-        require_stored(tx, self.config, self.places.answering, wanted.groups)
+        require_stored(tx, self.config, self.places.answering, wanted.groups, moves=replacing)
         patrols.plan(tx, self.config.schedule.zone_name(), now)
         return done
 
