@@ -13,7 +13,7 @@ from pydantic import Field
 
 from bot.agents.permissions.who_may import Action, Approver, People
 from bot.errors import CallError, UserError
-from bot.services.caller import TERMINAL_ONLY, Caller
+from bot.services.caller import TERMINAL_ONLY, Caller, Via
 from bot.services.memory.block_results import (
     Blame,
     BlockRow,
@@ -270,7 +270,7 @@ class Blocks(ZonedService, frozen=True):
 
 def _listed(rows: Rows, caller: Caller) -> Listing[BlockRow]:
     found = [_row(rows, each, caller) for each in named_blocks(rows, caller.scope)]
-    more = _("`carina memory show BLOCK` shows the text of one.") if found else ""
+    more = _("`carina memory show BLOCK` shows the text of one.") if found and caller.via is Via.TERMINAL else ""
     return Listing.of(found, _("There are no blocks to show here."), more)
 
 
