@@ -209,6 +209,8 @@ def _limit(given: FieldInfo, kind: type, attribute: str) -> Any:
     return next((getattr(each, attribute) for each in given.metadata if isinstance(each, kind)), None)
 
 
+ArgumentNames: TypeAlias = Callable[[Parameter], str]
+"""What an interface calls its arguments."""
 Suggested: TypeAlias = Iterable[tuple[str, str]]
 """Suggestions: pairs of a value and its display text."""
 Suggestions: TypeAlias = Iterable[tuple[str, str] | str]
@@ -308,9 +310,9 @@ class Operation(Options, frozen=True, kw_only=True, dict=True):
         """Whether the call stores words of its caller: not without arguments, which only show a setting."""
         return self.keeps and (given or any(each.required for each in self.parameters))
 
-    def validated(self, given: Mapping[str, Any], via: Via) -> Arguments:
-        """The arguments of a call. Raises CallError, naming each invalid one with the reason."""
-        shown = {each.name: each.called(via) for each in self.parameters}
+    def validated(self, given: Mapping[str, Any], called: ArgumentNames) -> Arguments:
+        """The arguments of a call. Raises CallError, naming each invalid one as it is `called`, with the reason."""
+        shown = {each.name: called(each) for each in self.parameters}
         if empty := [shown[each.name] for each in self.parameters if each.shortest == 1 and given.get(each.name) == ""]:
             raise CallError("{names}: must not be empty", names=", ".join(empty))
         for each in self.parameters:
@@ -414,11 +416,17 @@ class Registry:
                     source, within = _suggesting[method]
                     self._suggest[source] = method.__get__(service), within
 
-    async def call(self, name: str, caller: Caller, given: Mapping[str, Any]) -> Result:
-        """Call an operation. Raises UserError or CallError, with a text for the caller."""
+    async def call(
+        self, name: str, caller: Caller, given: Mapping[str, Any], called: ArgumentNames | None = None
+    ) -> Result:
+        """Call an operation. Raises UserError or CallError, with a text for the caller.
+
+        `called` is what a form calls an argument, if not as the interface does.
+        """
         declared = self._permitted(name, caller)
         self._require(declared, caller, given)
-        arguments = declared.validated(self._guard.clean(dict(given)), caller.via)
+        called = called or (lambda each: each.called(caller.via))
+        arguments = declared.validated(self._guard.clean(dict(given)), called)
         run = self._run[name](caller, **(dict(arguments) if declared.by_name else {"arguments": arguments}))
         try:
             async with asyncio.timeout(declared.seconds):

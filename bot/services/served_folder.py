@@ -26,7 +26,7 @@ from bot.services.composition import ServedConstellations, Shared
 from bot.services.people.ignored_people import Choices
 from bot.services.people.place_settings import AccountSettings
 from bot.services.people.web_access import WebAccess
-from bot.services.registry import Operation, Registry, Suggested
+from bot.services.registry import ArgumentNames, Operation, Registry, Suggested
 from bot.services.results import Plain, Result
 from bot.services.system.halt import Restart
 from bot.upkeep.embedding import Embedders
@@ -185,9 +185,11 @@ class ServedRegistry(Registry):
         self._served = served
         self.operations = operations
 
-    async def call(self, name: str, caller: Caller, given: Mapping[str, Any]) -> Result:
+    async def call(
+        self, name: str, caller: Caller, given: Mapping[str, Any], called: ArgumentNames | None = None
+    ) -> Result:
         async with self._of(caller) as registry:
-            return await registry.call(name, caller, given)
+            return await registry.call(name, caller, given, called)
 
     def language(self, person: PersonId) -> str:
         return self._served.shared.accounts.language(person)

@@ -614,6 +614,7 @@ async def test_words_of_ours_within_rows_are_in_the_language_of_the_reader(demo:
         page = (await demo.get(path)).text
         assert words in page, path
         assert english not in page, path
+    assert "Fakt: darf nicht leer sein" in (await demo.post("/commands/facts.forget", fact="")).text
 
 
 async def test_memory_is_told_in_words_for_people(s: Site) -> None:

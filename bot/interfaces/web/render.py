@@ -132,6 +132,10 @@ def heading(name: str) -> str:
     return _HEADINGS.get(name) or re.sub(r"[._-]", " ", name)
 
 
+def field_label(name: str) -> str:
+    return texts._(heading(name)).capitalize()
+
+
 @cache
 def icons() -> Mapping[str, Markup]:
     shapes = re.findall(r'<symbol id="([\w-]+)"[^>]*>(.*?)</symbol>', (STATIC / "icons.svg").read_text(), re.DOTALL)
@@ -195,6 +199,7 @@ def environment() -> Environment:
         "md": markdown,
         "excerpt": excerpt,
         "words": heading,
+        "label": field_label,
         "pattern": pattern_text,
         "role": role_text,
         "named": named,

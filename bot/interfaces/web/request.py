@@ -12,7 +12,7 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 from bot.agents.permissions.who_may import Approver
 from bot.errors import CallError, UserError
-from bot.interfaces.web.render import render
+from bot.interfaces.web.render import field_label, render
 from bot.interfaces.web.request_checks import Refusal
 from bot.interfaces.web.server import WebServer
 from bot.services.caller import Caller, PlaceScope, Unconfirmed, Via, is_offered, owner_at_terminal
@@ -143,7 +143,7 @@ class Context(Struct, frozen=True):
         """Do something that a form asked for: its result, a question first, or words on why it was not done."""
         caller = self.caller(sure="sure" in form, shown=form.get("shown", ""))
         try:
-            return await self.web.services.registry.call(operation, caller, given)
+            return await self.web.services.registry.call(operation, caller, given, lambda each: field_label(each.name))
         except Unconfirmed as question:
             return Question(str(question), {**form, "sure": "yes", "shown": str(question)})
         except FAILURES as error:
