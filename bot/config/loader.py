@@ -8,6 +8,7 @@ import sys
 import tomllib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
@@ -34,6 +35,7 @@ from bot.config.problems import (
 from bot.config.values import (
     KEY_OF_PROVIDER,
     OFFLINE,
+    ApiUrl,
     DiscordId,
     ModelName,
     Section,
@@ -47,6 +49,7 @@ from bot.secrets import Redactor
 from memory.search.embedding.choice import Choice
 from texts import _, gettext_lazy, gettext_noop
 
+_BLUESKY = "https://bsky.social"
 _LIKE = 0.8  # from when on a name is taken for one of ours; DISCORD_BOT_TOKEN and OPENAI_KEY are
 
 
@@ -109,12 +112,12 @@ class Environment(Section):
     discord_client_secret: Token | None = Field(default=None, alias="DISCORD_CLIENT_SECRET")
     bluesky_handle: Annotated[str, AfterValidator(check_handle)] = Field(default="", alias="BLUESKY_HANDLE")
     bluesky_password: Token | None = Field(default=None, alias="BLUESKY_APP_PASSWORD")
-    bluesky_service: Annotated[str, AfterValidator(check_url)] = Field(
-        default="https://bsky.social", alias="BLUESKY_SERVICE"
+    bluesky_service: Annotated[str, AfterValidator(partial(check_url, example=_BLUESKY))] = Field(
+        default=_BLUESKY, alias="BLUESKY_SERVICE"
     )
     bluesky_poll_seconds: float = Field(default=2, ge=0.1, le=3_600, alias="BLUESKY_POLL_SECONDS")
     openai_key: Token | None = Field(default=None, alias="OPENAI_API_KEY")
-    openai_base_url: Annotated[str, AfterValidator(check_url)] = Field(default="", alias="OPENAI_BASE_URL")
+    openai_base_url: ApiUrl = Field(default="", alias="OPENAI_BASE_URL")
     anthropic_key: Token | None = Field(default=None, alias="ANTHROPIC_API_KEY")
     google_key: Token | None = Field(default=None, alias="GOOGLE_API_KEY")
     groq_key: Token | None = Field(default=None, alias="GROQ_API_KEY")
@@ -123,7 +126,7 @@ class Environment(Section):
         default="packaged", alias="EMBEDDING_MODEL"
     )
     """"packaged", "none", "openai:<model>" or "ollama:<model>"."""
-    embedding_base_url: Annotated[str, AfterValidator(check_url)] = Field(default="", alias="EMBEDDING_BASE_URL")
+    embedding_base_url: ApiUrl = Field(default="", alias="EMBEDDING_BASE_URL")
     embedding_key: Token | None = Field(default=None, alias="EMBEDDING_API_KEY")
     replica_key: Token | None = Field(default=None, alias="LITESTREAM_ACCESS_KEY_ID")
     replica_secret: Token | None = Field(default=None, alias="LITESTREAM_SECRET_ACCESS_KEY")

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 from urllib.parse import urlsplit
@@ -93,14 +94,15 @@ def check_cron(text: str) -> str:
     return text
 
 
-def check_url(text: str) -> str:
-    if "://" not in text:
-        raise ValueError(_('http:// or https:// at the beginning, such as "http://127.0.0.1:11434/v1"'))
+def check_url(text: str, example: str = "https://example.com") -> str:
     with suppress(ValueError):  # brackets that do not match, a port that is none
         parts = urlsplit(text)
         if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0 and text.isprintable():
             return text.rstrip("/")
-    raise ValueError(_('a URL such as "http://127.0.0.1:11434/v1"'))
+    raise ValueError(_('a URL with http:// or https:// at the beginning, such as "{example}"', example=example))
+
+
+ApiUrl: TypeAlias = Annotated[str, AfterValidator(partial(check_url, example="http://127.0.0.1:11434/v1"))]
 
 
 def check_listen(text: str) -> str:
