@@ -70,9 +70,21 @@ _STRANGERS = ngettext_noop(
     "{count} record is treated as written by a stranger", "{count} records are treated as written by strangers"
 )
 _UNLINKED = ngettext_noop("{count} account has to be linked again", "{count} accounts have to be linked again")
-_CELLS = """SELECT t.name AS held, c.name AS cell, c.dflt_value AS usual
-            FROM sqlite_schema t JOIN pragma_table_xinfo(t.name) c
-            WHERE t.type = 'table' AND (c.name = 'audience' OR c.dflt_value IN ('''[]''', '''{}'''))"""
+_CELLS = """SELECT t.name, c.name, CASE
+                WHEN c.name = 'audience' THEN 'audience'
+                WHEN c.dflt_value = '''[]''' THEN 'array'
+                WHEN c.dflt_value = '''{}''' THEN 'object'
+                WHEN c.name IN ('at', 'since', 'away_since', 'held_until', 'last_active', 'last_seen', 'valid_until')
+                     OR c.name LIKE '%!_at' ESCAPE '!' THEN 'time'
+            END AS kind
+            FROM sqlite_schema t JOIN pragma_table_xinfo(t.name) c WHERE t.type = 'table' AND kind IS NOT NULL"""
+_JSON = "iif(json_valid({{0}}), json_type({{0}}) <> '{}', TRUE)"
+_BAD = {
+    "time": "({0} < '0001' OR strftime('%Y-%m-%dT%H:%M:%fZ', {0}) IS NOT {0})",
+    "array": _JSON.format("array"),
+    "object": _JSON.format("object"),
+}
+"""The condition of a cell that is not of its kind."""
 _MOST_CHANGES = 1 << 40
 """The most changes of a block: one more than an integer holds could never be followed by another."""
 
@@ -81,7 +93,9 @@ def require_readable(rows: Rows) -> None:
     """Raise CarError for values that the schema accepts but nothing can read: each would stop its constellation."""
     try:
         for cell in rows.all(_CELLS):
-            _require_cells(rows, cell["held"], cell["cell"], "array" if cell["usual"] == "'[]'" else "object")
+            _require_cells(rows, *cell)
+        if rows.one(f"SELECT 1 FROM items WHERE kind IN ('day', 'week') AND {_BAD['time'].format('key')} LIMIT 1"):
+            raise ValueError("items.key")
         if rows.one("SELECT 1 FROM memory_blocks WHERE next_seq NOT BETWEEN 1 AND ? LIMIT 1", (_MOST_CHANGES,)):
             raise ValueError("memory_blocks.next_seq")
         for agent in every_agent(rows):
@@ -94,13 +108,11 @@ def require_readable(rows: Rows) -> None:
 
 
 def _require_cells(rows: Rows, table: str, column: str, kind: str) -> None:
-    """Raise ValueError if the column has anything but audiences or, under any other name, JSON of that kind."""
-    if column == "audience":
+    """Raise ValueError if the column has anything but audiences, times, or JSON of that kind."""
+    if kind == "audience":
         for row in rows.all(f"SELECT DISTINCT audience FROM {table} WHERE audience <> ''"):
             parse_audience(row["audience"])
-        return
-    bad = f"{column} IS NOT NULL AND CASE WHEN json_valid({column}) THEN json_type({column}) <> ? ELSE TRUE END"
-    if rows.one(f"SELECT 1 FROM {table} WHERE {bad} LIMIT 1", (kind,)) is not None:
+    elif rows.one(f"SELECT 1 FROM {table} WHERE {column} IS NOT NULL AND {_BAD[kind].format(column)} LIMIT 1"):
         raise ValueError(f"{table}.{column}")
 
 

@@ -8,7 +8,7 @@ import tarfile
 import tempfile
 import tracemalloc
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,7 @@ from memory.portability.destination import NameTaken, become_constellation, is_j
 from memory.portability.exports import ExportedFile, Origin, export
 from memory.portability.imports import Import, opener, stage, verify
 from memory.portability.tables import ExportScope, conditions, tables
+from memory.portability.untrusted import require_readable
 from memory.store import erasure_records
 from memory.store.constellation import Constellations
 from memory.store.database import Database, Rows, Tx
@@ -43,7 +44,7 @@ from memory.store.faults import commit_point
 from memory.store.fulltext import index_text
 from memory.store.ids import AgentId, ErasureId, PersonId
 from memory.store.migrations import Kind, migrate, migrations, prepare
-from memory.store.sqlite import connect
+from memory.store.sqlite import connect, driver
 from sources.terminal import PERSON
 from tests.processes import ROOT
 
@@ -183,27 +184,27 @@ def test_any_rows_survive_the_way(
     prepare(path, Kind.CONSTELLATION)
     prepare(folder / "data" / "global.db", Kind.GLOBAL)
     with closing(connect(folder / "data" / "global.db")) as raw:  # else the import adds the owner
-        Tx(raw).insert("users", {"id": PERSON, "username": PERSON, "created_at": "x", "updated_at": "x"})
+        Tx(raw).insert("users", {"id": PERSON, "username": PERSON, "created_at": NOW, "updated_at": NOW})
     with closing(connect(path)) as raw:
         tx = Tx(raw)
         for at, (content, importance, label) in enumerate(entries):
             tx.insert("archival_entries", {
                 "id": f"ent_{at}", "agent_id": "agt_1", "label": f"{at}{label}" if label else None, "content": content,
-                "importance": importance, "audience": "owner", "trust": 4, "created_at": "x", "updated_at": "x",
+                "importance": importance, "audience": "owner", "trust": 4, "created_at": NOW, "updated_at": NOW,
             })  # fmt: skip
         tx.insert(
-            "folders", {"id": "fol_1", "name": "F", "path_type": "virtual", "audience": "owner", "created_at": "x"}
+            "folders", {"id": "fol_1", "name": "F", "path_type": "virtual", "audience": "owner", "created_at": NOW}
         )
         for at, (piece, times) in enumerate(blobs):
             tx.insert("folder_files", {
                 "id": f"fil_{at}", "folder_id": "fol_1", "name": f"{at}", "content_type": "text/plain", "size_bytes": 1,
-                "digest": "", "content": piece * times, "audience": "owner", "trust": 4, "uploaded_at": "x",
-                "indexed_at": "x",
+                "digest": "", "content": piece * times, "audience": "owner", "trust": 4, "uploaded_at": NOW,
+                "indexed_at": NOW,
             })  # fmt: skip
         for each in numbers:
             tx.insert("items", {
-                "id": each, "kind": "note", "text": "n", "audience": "owner", "trust": 1, "created_at": "x",
-                "updated_at": "x",
+                "id": each, "kind": "note", "text": "n", "audience": "owner", "trust": 1, "created_at": NOW,
+                "updated_at": NOW,
             })  # fmt: skip
     first = write(folder / "data", folder / "one.car", id="con_1")
     import_whole(take(folder / "one.car", folder / "again"))
@@ -267,7 +268,7 @@ def test_an_agent_whose_name_is_taken_is_refused_and_can_be_renamed(home: Path, 
     target = elsewhere(tmp_path)
     with closing(connect(target)) as raw:
         row = {"id": "agt_here", "name": "carina", "model": "offline", "system_prompt": "", "enabled_tools": "[]"}
-        Tx(raw).insert("agents", {**row, "created_at": "x", "updated_at": "x"})
+        Tx(raw).insert("agents", {**row, "created_at": NOW, "updated_at": NOW})
     taken = take(tmp_path / "one.car", tmp_path / "data")
     with pytest.raises(NameTaken, match="there is another agent carina here"):
         join(taken, target)
@@ -421,6 +422,9 @@ def test_rows_that_no_schema_has_are_refused_and_leave_nothing(
         'UPDATE memory_blocks SET schema = \'{"type": "unknown"}\'',
         "UPDATE memory_blocks SET audience = 'everybody:' || audience",
         "UPDATE memory_blocks SET next_seq = 9223372036854775807",
+        "UPDATE messages SET created_at = 'yesterday'",
+        "UPDATE messages SET created_at = '2026-02-30T00:00:00.000Z'",
+        "UPDATE items SET key = '2026' WHERE kind IN ('day', 'week')",
     ],
 )
 def test_values_that_nothing_can_read_are_refused_and_leave_nothing(home: Path, tmp_path: Path, change: str) -> None:
@@ -432,6 +436,26 @@ def test_values_that_nothing_can_read_are_refused_and_leave_nothing(home: Path, 
     with pytest.raises(CarError, match="records that are not valid"):
         stage(take(tmp_path / "one.car", tmp_path / "data"))
     assert not list((tmp_path / "data").rglob("*.db"))
+
+
+def test_every_time_that_is_stored_is_checked_on_import(home: Path, tmp_path: Path) -> None:
+    shutil.copytree(home, tmp_path / "changed")
+    sql = "UPDATE TABLE SET COLUMN = 'x' || COLUMN WHERE COLUMN GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]T*Z'"
+    checked, unchecked = set[str](), set[str]()
+    with closing(connect(file_in(tmp_path / "changed"))) as raw:
+        raw.create_function("carina_index_text", 1, index_text)
+        for name, column in ((name, column) for name, table in tables(Rows(raw)).items() for column in table.columns):
+            raw.execute("BEGIN")
+            with suppress(driver.IntegrityError):  # some records cannot be changed
+                if Tx(raw).run(sql.replace("TABLE", name).replace("COLUMN", column)):
+                    try:
+                        require_readable(Rows(raw))
+                        unchecked.add(f"{name}.{column}")
+                    except CarError as error:
+                        checked.add(str(error).split()[-1])
+            raw.execute("ROLLBACK")
+    assert not unchecked
+    assert {"messages.created_at", "agent_presence.last_active", "items.valid_until", "items.key"} <= checked
 
 
 @pytest.mark.parametrize("value", [["year"], {"year": 1}, True])
@@ -556,23 +580,23 @@ def test_rights_trust_jobs_and_linked_accounts_come_from_a_trusted_file_alone(ho
     with closing(connect(file_in(source))) as raw:
         tx = Tx(raw)
         tx.run("UPDATE permission_grants SET revoked_at = NULL, expires_at = NULL")
-        rule = {"subject": "discord:5", "rule": "allow", "via": "command", "decided_by": PERSON, "decided_at": "x"}
+        rule = {"subject": "discord:5", "rule": "allow", "via": "command", "decided_by": PERSON, "decided_at": NOW}
         tx.insert("people_rules", rule)
         for model in ("openai:embedder", "packaged"):  # that of the owner costs money, and sends the text away
-            folder = {"id": model, "name": model, "path_type": "virtual", "audience": "owner", "created_at": "x"}
+            folder = {"id": model, "name": model, "path_type": "virtual", "audience": "owner", "created_at": NOW}
             tx.insert("folders", {**folder, "embedding_model": model})
         tx.run("DELETE FROM jobs")
         for identifier, kind in (("reminder:1", "reminder"), ("backup", "backup")):
             jobs.put(tx, NewJob(identifier, kind, "{}", NOW), NOW)
         tx.run("DELETE FROM archival_journal")
         tx.run("""INSERT INTO archival_journal (id, turn_id, entry_id, deed, before, after, audience, at)
-                  VALUES (1, 1, 'x', 'change', '{"trust": 4}', '', 'owner', 'x')""")
+                  VALUES (1, 1, 'x', 'change', '{"trust": 4}', '', 'owner', '2026-11-24T12:00:00.000Z')""")
     with closing(connect(source / "global.db")) as raw:
         tx = Tx(raw)
-        tx.insert("users", {"id": "usr_x", "username": "usr_x", "created_at": "x", "updated_at": "x"})
+        tx.insert("users", {"id": "usr_x", "username": "usr_x", "created_at": NOW, "updated_at": NOW})
         for person in ("discord:5", "discord:6"):
             values = {"id": person, "user_id": "usr_x", "provider": "discord", "provider_id": person}
-            tx.insert("user_identities", {**values, "created_at": "x"})
+            tx.insert("user_identities", {**values, "created_at": NOW})
     write(source, tmp_path / "one.car")
     trusted = import_whole(take(tmp_path / "one.car", tmp_path / "trusted"))
     assert [count(trusted, sql) for sql in (_GRANTED, _ACTIVE)] == [1, 2]
@@ -652,18 +676,18 @@ def fill(home: Path, count: int) -> None:
     prepare(path, Kind.CONSTELLATION)
     prepare(home / "global.db", Kind.GLOBAL)
     with closing(connect(home / "global.db")) as raw:
-        times = {"created_at": "x", "updated_at": "x"}
+        times = {"created_at": NOW, "updated_at": NOW}
         Tx(raw).insert("users", {"id": PERSON, "username": PERSON, **times})
         entry = {"id": "con_1", "owner_id": PERSON, "name": "home", "db_path": "constellations/con_1/carina.db"}
-        Tx(raw).insert("constellations", {**entry, "created_at": "x", "last_accessed_at": "x"})
+        Tx(raw).insert("constellations", {**entry, "created_at": NOW, "last_accessed_at": NOW})
     with closing(connect(path)) as raw:
         tx = Tx(raw)
         raw.execute("BEGIN")
         for at in range(count):
             tx.insert("items", {
                 "id": at + 1, "kind": "note", "text": f"{at} " * 800,
-                "audience": "owner", "trust": 1, "created_at": "x",
-                "updated_at": "x",
+                "audience": "owner", "trust": 1, "created_at": NOW,
+                "updated_at": NOW,
             })  # fmt: skip
         raw.execute("COMMIT")
 
