@@ -8,12 +8,15 @@ from datetime import datetime
 
 from memory import jobs
 from memory.agents import every_agent, groups
+from memory.blocks.document import BlobKind
+from memory.blocks.history import open_archive
 from memory.blocks.schemas import parse_schema
-from memory.people.audience import Trust, parse_audience
+from memory.blocks.store import blobs, load_block
+from memory.people.audience import OWNER, Scope, Trust, parse_audience
 from memory.portability.car import CarError
 from memory.portability.tables import tables
 from memory.store.database import Rows, Tx
-from memory.store.errors import StoreError
+from memory.store.errors import BlockCorrupt, StoreError
 from texts import ngettext, ngettext_noop
 
 TRUSTED_ALONE = frozenset({"users", "user_identities"})
@@ -114,6 +117,22 @@ def _require_cells(rows: Rows, table: str, column: str, kind: str) -> None:
             parse_audience(row["audience"])
     elif rows.one(f"SELECT 1 FROM {table} WHERE {column} IS NOT NULL AND {_BAD[kind].format(column)} LIMIT 1"):
         raise ValueError(f"{table}.{column}")
+
+
+def require_sound_blocks(rows: Rows) -> None:
+    """Raise CarError for a block whose text or past Loro cannot read: it would be begun anew, without its past."""
+    for row in rows.all("SELECT id, label, audience FROM memory_blocks"):
+        try:
+            load_block(rows, row["id"], None).history()
+            for archive in blobs(rows, BlobKind.ARCHIVE, row["id"]):
+                open_archive(archive)
+        except BlockCorrupt as error:
+            raise CarError(
+                "the block {block!r} in the file is damaged: {error}. Where it was exported, `carina memory verify "
+                "--repair` rebuilds it; then export it again",
+                block=(row["label"] if Scope(OWNER).may_use(row["audience"]) else row["id"])[:80],
+                error=error,
+            ) from error
 
 
 def distrust(tx: Tx, now: datetime, links: int) -> list[str]:

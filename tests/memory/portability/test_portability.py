@@ -13,11 +13,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import loro
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from memory import jobs
+from memory.blocks.document import Base, BlobKind, blob_digest
+from memory.blocks.store import BLOBS
 from memory.jobs import NewJob
 from memory.portability import destination, import_outcomes, imports
 from memory.portability.car import (
@@ -37,6 +40,7 @@ from memory.portability.imports import Import, opener, stage, verify
 from memory.portability.tables import ExportScope, conditions, tables
 from memory.portability.untrusted import require_readable
 from memory.store import erasure_records
+from memory.store.clock import to_text
 from memory.store.constellation import Constellations
 from memory.store.database import Database, Rows, Tx
 from memory.store.erasure_records import Entry
@@ -49,6 +53,7 @@ from sources.terminal import PERSON
 from tests.processes import ROOT
 
 NOW = datetime(2026, 11, 24, 12, tzinfo=UTC)
+AT = to_text(NOW)
 RECORDED = Path(__file__).parents[2] / "fixtures" / "recorded" / "folder.tar.gz"
 SCHEMA = migrations(Kind.CONSTELLATION)[-1].version
 
@@ -184,27 +189,27 @@ def test_any_rows_survive_the_way(
     prepare(path, Kind.CONSTELLATION)
     prepare(folder / "data" / "global.db", Kind.GLOBAL)
     with closing(connect(folder / "data" / "global.db")) as raw:  # else the import adds the owner
-        Tx(raw).insert("users", {"id": PERSON, "username": PERSON, "created_at": NOW, "updated_at": NOW})
+        Tx(raw).insert("users", {"id": PERSON, "username": PERSON, "created_at": AT, "updated_at": AT})
     with closing(connect(path)) as raw:
         tx = Tx(raw)
         for at, (content, importance, label) in enumerate(entries):
             tx.insert("archival_entries", {
                 "id": f"ent_{at}", "agent_id": "agt_1", "label": f"{at}{label}" if label else None, "content": content,
-                "importance": importance, "audience": "owner", "trust": 4, "created_at": NOW, "updated_at": NOW,
+                "importance": importance, "audience": "owner", "trust": 4, "created_at": AT, "updated_at": AT,
             })  # fmt: skip
         tx.insert(
-            "folders", {"id": "fol_1", "name": "F", "path_type": "virtual", "audience": "owner", "created_at": NOW}
+            "folders", {"id": "fol_1", "name": "F", "path_type": "virtual", "audience": "owner", "created_at": AT}
         )
         for at, (piece, times) in enumerate(blobs):
             tx.insert("folder_files", {
                 "id": f"fil_{at}", "folder_id": "fol_1", "name": f"{at}", "content_type": "text/plain", "size_bytes": 1,
-                "digest": "", "content": piece * times, "audience": "owner", "trust": 4, "uploaded_at": NOW,
-                "indexed_at": NOW,
+                "digest": "", "content": piece * times, "audience": "owner", "trust": 4, "uploaded_at": AT,
+                "indexed_at": AT,
             })  # fmt: skip
         for each in numbers:
             tx.insert("items", {
-                "id": each, "kind": "note", "text": "n", "audience": "owner", "trust": 1, "created_at": NOW,
-                "updated_at": NOW,
+                "id": each, "kind": "note", "text": "n", "audience": "owner", "trust": 1, "created_at": AT,
+                "updated_at": AT,
             })  # fmt: skip
     first = write(folder / "data", folder / "one.car", id="con_1")
     import_whole(take(folder / "one.car", folder / "again"))
@@ -268,7 +273,7 @@ def test_an_agent_whose_name_is_taken_is_refused_and_can_be_renamed(home: Path, 
     target = elsewhere(tmp_path)
     with closing(connect(target)) as raw:
         row = {"id": "agt_here", "name": "carina", "model": "offline", "system_prompt": "", "enabled_tools": "[]"}
-        Tx(raw).insert("agents", {**row, "created_at": NOW, "updated_at": NOW})
+        Tx(raw).insert("agents", {**row, "created_at": AT, "updated_at": AT})
     taken = take(tmp_path / "one.car", tmp_path / "data")
     with pytest.raises(NameTaken, match="there is another agent carina here"):
         join(taken, target)
@@ -438,6 +443,35 @@ def test_values_that_nothing_can_read_are_refused_and_leave_nothing(home: Path, 
     assert not list((tmp_path / "data").rglob("*.db"))
 
 
+def _foreign() -> bytes:
+    made = loro.LoroDoc()
+    made.get_text("elsewhere").insert(0, "hello")
+    made.commit()
+    return made.export(loro.ExportMode.Snapshot())
+
+
+@pytest.mark.parametrize("kind", list(BlobKind))
+@pytest.mark.parametrize("change", [lambda data: data[:-5], lambda _: _foreign(), lambda _: b""])
+def test_a_block_that_loro_cannot_read_is_refused_by_name(
+    home: Path, tmp_path: Path, kind: BlobKind, change: Callable[[bytes], bytes]
+) -> None:
+    shutil.copytree(home, tmp_path / "changed")
+    table, number, column, *_ = BLOBS[kind]
+    with closing(connect(file_in(tmp_path / "changed"))) as raw:
+        tx = Tx(raw)
+        named = "SELECT b.*, m.label FROM TABLE b JOIN memory_blocks m ON m.id = b.block_id ORDER BY NUMBER DESC"
+        row = tx.all(named.replace("TABLE", table).replace("NUMBER", number))[0]
+        blob = change(row[column])
+        digest = blob_digest(blob, Base(row["base_seq"], row["base_text"]) if kind is BlobKind.CHECKPOINT else Base())
+        sql = "UPDATE TABLE SET COLUMN = ?, digest = ? WHERE block_id = ? AND NUMBER = ?"
+        sql = sql.replace("TABLE", table).replace("COLUMN", column).replace("NUMBER", number)
+        assert tx.run(sql, (blob, digest, row["block_id"], row[number])) == 1
+    write(tmp_path / "changed", tmp_path / "one.car")
+    with pytest.raises(CarError, match=f"the block '{row['label']}' in the file is damaged"):
+        stage(take(tmp_path / "one.car", tmp_path / "data"))
+    assert not list((tmp_path / "data").rglob("*.db"))
+
+
 def test_every_time_that_is_stored_is_checked_on_import(home: Path, tmp_path: Path) -> None:
     shutil.copytree(home, tmp_path / "changed")
     sql = "UPDATE TABLE SET COLUMN = 'x' || COLUMN WHERE COLUMN GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]T*Z'"
@@ -580,10 +614,10 @@ def test_rights_trust_jobs_and_linked_accounts_come_from_a_trusted_file_alone(ho
     with closing(connect(file_in(source))) as raw:
         tx = Tx(raw)
         tx.run("UPDATE permission_grants SET revoked_at = NULL, expires_at = NULL")
-        rule = {"subject": "discord:5", "rule": "allow", "via": "command", "decided_by": PERSON, "decided_at": NOW}
+        rule = {"subject": "discord:5", "rule": "allow", "via": "command", "decided_by": PERSON, "decided_at": AT}
         tx.insert("people_rules", rule)
         for model in ("openai:embedder", "packaged"):  # that of the owner costs money, and sends the text away
-            folder = {"id": model, "name": model, "path_type": "virtual", "audience": "owner", "created_at": NOW}
+            folder = {"id": model, "name": model, "path_type": "virtual", "audience": "owner", "created_at": AT}
             tx.insert("folders", {**folder, "embedding_model": model})
         tx.run("DELETE FROM jobs")
         for identifier, kind in (("reminder:1", "reminder"), ("backup", "backup")):
@@ -593,10 +627,10 @@ def test_rights_trust_jobs_and_linked_accounts_come_from_a_trusted_file_alone(ho
                   VALUES (1, 1, 'x', 'change', '{"trust": 4}', '', 'owner', '2026-11-24T12:00:00.000Z')""")
     with closing(connect(source / "global.db")) as raw:
         tx = Tx(raw)
-        tx.insert("users", {"id": "usr_x", "username": "usr_x", "created_at": NOW, "updated_at": NOW})
+        tx.insert("users", {"id": "usr_x", "username": "usr_x", "created_at": AT, "updated_at": AT})
         for person in ("discord:5", "discord:6"):
             values = {"id": person, "user_id": "usr_x", "provider": "discord", "provider_id": person}
-            tx.insert("user_identities", {**values, "created_at": NOW})
+            tx.insert("user_identities", {**values, "created_at": AT})
     write(source, tmp_path / "one.car")
     trusted = import_whole(take(tmp_path / "one.car", tmp_path / "trusted"))
     assert [count(trusted, sql) for sql in (_GRANTED, _ACTIVE)] == [1, 2]
@@ -676,18 +710,18 @@ def fill(home: Path, count: int) -> None:
     prepare(path, Kind.CONSTELLATION)
     prepare(home / "global.db", Kind.GLOBAL)
     with closing(connect(home / "global.db")) as raw:
-        times = {"created_at": NOW, "updated_at": NOW}
+        times = {"created_at": AT, "updated_at": AT}
         Tx(raw).insert("users", {"id": PERSON, "username": PERSON, **times})
         entry = {"id": "con_1", "owner_id": PERSON, "name": "home", "db_path": "constellations/con_1/carina.db"}
-        Tx(raw).insert("constellations", {**entry, "created_at": NOW, "last_accessed_at": NOW})
+        Tx(raw).insert("constellations", {**entry, "created_at": AT, "last_accessed_at": AT})
     with closing(connect(path)) as raw:
         tx = Tx(raw)
         raw.execute("BEGIN")
         for at in range(count):
             tx.insert("items", {
                 "id": at + 1, "kind": "note", "text": f"{at} " * 800,
-                "audience": "owner", "trust": 1, "created_at": NOW,
-                "updated_at": NOW,
+                "audience": "owner", "trust": 1, "created_at": AT,
+                "updated_at": AT,
             })  # fmt: skip
         raw.execute("COMMIT")
 
