@@ -251,6 +251,8 @@ class Options(Struct, frozen=True):
     """Whether it is a command; otherwise only buttons and forms call it."""
     default: bool = False
     """Its group's name alone calls it at the terminal: `carina summary` is `carina summary show`."""
+    example: str = ""
+    """Arguments that it could have, where those of its parameters do not say it."""
 
 
 class Operation(Options, frozen=True, kw_only=True, dict=True):

@@ -121,7 +121,7 @@ def _entry(declared: Operation) -> Entry:
         seconds=declared.seconds,
         asks=declared.asks,
         also=declared.formerly,
-        example=" ".join(each.sample for each in declared.parameters if each.required),
+        example=declared.example or " ".join(each.sample for each in declared.parameters if each.required),
         default=declared.default,
     )
 

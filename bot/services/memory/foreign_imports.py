@@ -46,12 +46,15 @@ _OUTCOMES = {
 _BATCH = 200
 _SHOWN = 50
 _LONGEST = 1_000_000  # characters of a message or a prompt
-_IMPORTS = Options(via=TERMINAL_ONLY, changes=True, seconds=None)
 _UNDOES = Options(via=TERMINAL_ONLY, changes=True, seconds=None, asks=True)
 
 
+def _imports(example: str) -> Options:
+    return Options(via=TERMINAL_ONLY, changes=True, seconds=None, example=example)
+
+
 class OneImport(Arguments):
-    file: Annotated[Path, Param("The file or folder to import", example="export.zip", via=TERMINAL_ONLY)]
+    file: Annotated[Path, Param("The file or folder to import", via=TERMINAL_ONLY)]
     audience: Annotated[
         str,
         Param("Who can see what is imported: owner, public, guild:<id>, channel:<id> or person:<id>", metavar="WHO"),
@@ -140,27 +143,35 @@ class Imports(MemoryService, frozen=True):
 
     constellations: Constellations
 
-    @operation("import.chatgpt", "Import the conversations of a ChatGPT export", Action.AGENTS, _IMPORTS)
+    @operation(
+        "import.chatgpt", "Import the conversations of a ChatGPT export", Action.AGENTS, _imports("conversations.json")
+    )
     async def chatgpt(self, _caller: Caller, arguments: OneImport) -> Report:
         return await self._take(
             "chatgpt", arguments, lambda path: foreign_exports.chatgpt(foreign_exports.read_json(path))
         )
 
-    @operation("import.discord", "Import your own messages from a Discord data package", Action.AGENTS, _IMPORTS)
+    @operation(
+        "import.discord", "Import your own messages from a Discord data package", Action.AGENTS, _imports("package.zip")
+    )
     async def discord(self, _caller: Caller, arguments: OneImport) -> Report:
         return await self._take("discord", arguments, foreign_exports.discord)
 
-    @operation("import.letta", "Import the agents of a Letta agent file", Action.AGENTS, _IMPORTS)
+    @operation("import.letta", "Import the agents of a Letta agent file", Action.AGENTS, _imports("sam.af"))
     async def letta(self, _caller: Caller, arguments: OneImport) -> Report:
         return await self._take("letta", arguments, lambda path: foreign_exports.letta(foreign_exports.read_json(path)))
 
-    @operation("import.markdown", "Import the notes of a folder into long-term memory", Action.AGENTS, _IMPORTS)
+    @operation(
+        "import.markdown", "Import the notes of a folder into long-term memory", Action.AGENTS, _imports("~/notes")
+    )
     async def markdown(self, _caller: Caller, arguments: OneImport) -> Report:
         if not arguments.file.is_dir():
             raise UserError("{path} is not a folder.", path=arguments.file)
         return await self._take("markdown", arguments, foreign_exports.markdown)
 
-    @operation("import.v1", "Import a CAR file from version 1 of the program Pattern", Action.AGENTS, _IMPORTS)
+    @operation(
+        "import.v1", "Import a CAR file from version 1 of the program Pattern", Action.AGENTS, _imports("old.car")
+    )
     async def version_1(self, _caller: Caller, arguments: OneImport) -> Report:
         return await self._take("v1", arguments, foreign_exports.version_1)
 

@@ -10,8 +10,10 @@ import pytest
 
 from bot.agents.permissions.who_may import People
 from bot.errors import CallError, UserError
+from bot.interfaces.cli.generate import found
 from bot.services.caller import owner_at_terminal
 from bot.services.memory.foreign_imports import Imports, OneImport
+from bot.services.registry import operations_of
 from bot.services.results import Plain
 from memory import agents
 from memory.people.audience import OWNER, Trust
@@ -22,6 +24,7 @@ from memory.store.ids import PersonId
 from memory.store.records import replace
 from sources.terminal import PERSON
 from tests.bot.services.calling import ADA, NOW, SETUP
+from tests.processes import ROOT
 
 OLGA = owner_at_terminal()
 
@@ -46,6 +49,15 @@ def given(file: Path, **more: Any) -> OneImport:
 
 async def rows(database: Database, sql: str) -> list[tuple[Any, ...]]:
     return await database.read(lambda found: [tuple(row) for row in found.all(sql)])
+
+
+def test_every_import_has_an_example_of_its_own_kind_of_file() -> None:
+    examples = {each.name: each.example for each in operations_of([Imports]).values() if each.example}
+    told = (ROOT / "docs" / "moving.md").read_text("utf-8")
+    assert len(examples) == 5
+    for name, example in examples.items():
+        assert f"carina {name.replace('.', ' ')} {example} " in told
+    assert {each.name: each.example for each in found().operations if each.name in examples} == examples
 
 
 def conversations(path: Path) -> Path:
