@@ -159,12 +159,10 @@ async def build(
             served.shared.fronts.words["continuous backup"] = replication.words
             served.shared.fronts.beside["continuous backup"] = lambda: not replication.failing
         router, marks = served.router, PageMarks(services.database)
-        talk, access = Talk(services, router, web.source), served.shared.web_access
-        once, others = (
-            OnceRequests(served.shared.constellations.registry, clock),
-            served.shared.audience.other_audiences,
-        )
-        server = WebServer(config, web, access, talk, services, clock, marks, once, others)
+        talk, links, access = Talk(services, router, web.source), served.shared.sign_in_links, served.shared.web_access
+        once = OnceRequests(served.shared.constellations.registry, clock)
+        others = served.shared.audience.other_audiences
+        server = WebServer(config, web, links, access, talk, services, clock, marks, once, others)
         yield App(served, services, connected, server, Telemetry(config.telemetry.otlp, served.opened, clock))
 
 

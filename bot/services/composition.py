@@ -68,6 +68,7 @@ from bot.services.people.ignored_people import Choices
 from bot.services.people.people import Accounts, KnownPeople
 from bot.services.people.place_settings import AccountSettings, Places, open_places
 from bot.services.people.privacy import Privacy
+from bot.services.people.sign_in_links import SignInLinks
 from bot.services.people.web_access import WebAccess
 from bot.services.registry import Clocks, Guard, Registry
 from bot.services.status import Doctor, Status
@@ -132,6 +133,7 @@ class Shared(Struct, frozen=True):
     journal: Journal
     restart: Restart
     replication: Replication
+    sign_in_links: SignInLinks
     web_access: WebAccess
     started: datetime
     at_rest: bool = False
@@ -307,7 +309,7 @@ class _Maker:
         tables = Tables(*base, config, places, runtime.resume)
         services = (
             *(self.served.access, self.served.accounts, self.served.privacy, places, schedule, jobs.backups, *more),
-            *(shared.restart, shared.web_access, self.served.commands),
+            *(shared.restart, shared.sign_in_links, shared.web_access, self.served.commands),
             Halt(shared.halt, self.served.release, database),
             Agents(*base, shared.broker, config, runtime.moved, runtime.resume, tables),
             *(Groups(*base, config, tables), ConfigurationFile(config, tables), approvals),

@@ -25,6 +25,7 @@ from bot.services.caller import Caller
 from bot.services.composition import ServedConstellations, Shared
 from bot.services.people.ignored_people import Choices
 from bot.services.people.place_settings import AccountSettings
+from bot.services.people.sign_in_links import SignInLinks
 from bot.services.people.web_access import WebAccess
 from bot.services.registry import ArgumentNames, Operation, Registry, Suggested
 from bot.services.results import Plain, Result
@@ -69,7 +70,6 @@ async def open_shared(
         if not at_rest:
             await halt.restore()
         people, accounts = terms.people, AccountSettings(home, terms.people.selves)
-        reached = web_address, config.web.server.public_url, accounts.language
         choices, audience = Choices(constellations, clock, people.selves), AudienceResolver(people)
         gate = Gate(halt, audience.with_audiences, choices.ignored_at, accounts.is_paused)
         served = ServedConstellations(
@@ -93,7 +93,8 @@ async def open_shared(
                 journal=Journal(folder.terminal_journal),
                 restart=restart,
                 replication=Replication(None if at_rest else replica_of(config), constellations, clock, redact),
-                web_access=WebAccess(constellations, home, people, clock, *reached),
+                sign_in_links=SignInLinks(constellations, people, clock, web_address, config.web.server.public_url),
+                web_access=WebAccess(constellations.registry, home, clock, accounts.language),
                 started=clock(),
                 at_rest=at_rest,
             )

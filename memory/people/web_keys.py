@@ -92,7 +92,7 @@ def find(rows: Rows, kind: Kind, secret: str, now: datetime) -> WebKey | None:
     return _key.first(rows, sql, (_digest(secret), kind, now))
 
 
-def exchange(tx: Tx, code: str, browser: str, now: datetime) -> str | None:
+def use_sign_in_code(tx: Tx, code: str, browser: str, now: datetime) -> str | None:
     """Use up a sign-in code and return the secret of a new session; None if the code is invalid."""
     found = find(tx, Kind.CODE, code, now)
     if found is None or not drop(tx, found.id):

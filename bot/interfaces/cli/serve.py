@@ -17,7 +17,7 @@ from bot.interfaces.cli import streams
 from bot.interfaces.cli.data_folder import loaded
 from bot.interfaces.web.server import WebServer
 from bot.services.caller import owner_at_terminal
-from bot.services.people.web_access import sign_in_words
+from bot.services.people.sign_in_links import sign_in_words
 from bot.services.registry import Registry
 from bot.services.system.halt import begin_anew
 from memory.store import heap

@@ -20,6 +20,7 @@ from bot.errors import UserError
 from bot.interfaces.web import logs
 from bot.interfaces.web.conversations import Talk
 from bot.services.composition import Services
+from bot.services.people.sign_in_links import SignInLinks
 from bot.services.people.web_access import OnceRequests, WebAccess
 from memory.people.audience import Audience
 from memory.queue import metrics
@@ -89,6 +90,7 @@ class WebServer(Struct, frozen=True):
 
     config: Config
     parts: WebParts
+    links: SignInLinks
     access: WebAccess
     talk: Talk
     services: Services
@@ -128,7 +130,7 @@ class WebServer(Struct, frozen=True):
                 "The dashboard is off: {problem}. Set another address in [web.server] listen.",
                 problem=listening.words(),
             )
-        return await self.access.first_link()
+        return await self.links.first_link()
 
     async def _serve(self, bound: socket.socket) -> None:
         logs.attach()

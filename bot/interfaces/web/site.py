@@ -16,11 +16,12 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from bot.interfaces.web import chat_pages, mcp, memory_pages, monitoring, openai_api, pages, rest, sign_in, webhooks
+from bot.interfaces.web import chat_pages, mcp, memory_pages, monitoring, openai_api, pages, rest, webhooks
 from bot.interfaces.web.render import STATIC
 from bot.interfaces.web.request import FAILURES, Context
 from bot.interfaces.web.request_checks import FOR_PROGRAMS, AccessMiddleware, Refusal
 from bot.interfaces.web.server import WebServer
+from bot.interfaces.web.sign_in_pages import from_discord, login, logout, with_discord
 from scheduler.descriptions import clock_words
 from texts import _, error_text, show_times
 
@@ -98,10 +99,10 @@ def application(web: WebServer) -> ASGIApp:
         Route("/healthz", monitoring.alive),
         Route("/readyz", served(monitoring.ready)),
         Route("/metrics", served(partial(monitoring.metrics, monitoring.Durations(web.clock())))),
-        Route("/login", served(sign_in.login)),
-        Route("/login/discord", served(sign_in.with_discord)),
-        Route("/login/discord/back", served(sign_in.from_discord)),
-        page("/logout", sign_in.logout),
+        Route("/login", served(login)),
+        Route("/login/discord", served(with_discord)),
+        Route("/login/discord/back", served(from_discord)),
+        page("/logout", logout),
         Route("/favicon.ico", _favicon),
         Mount("/static", StaticFiles(directory=STATIC)),
         *(Route(path, served(handler), methods=[method]) for method, path, handler in PROGRAMS),

@@ -1,4 +1,4 @@
-"""Access to the dashboard and the API: sign-in links, browser sessions, tokens of programs."""
+"""Access to the dashboard and the API: browser sessions, tokens of programs, requests that are done once."""
 
 import functools
 import hashlib
@@ -9,20 +9,17 @@ from typing import Annotated, ClassVar, Literal
 from msgspec import Struct
 from pydantic import Field
 
-from bot.agents.permissions.who_may import Action, People
+from bot.agents.permissions.who_may import Action
 from bot.config.values import pattern
 from bot.errors import UserError
-from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller
+from bot.services.caller import Caller
 from bot.services.names import find_living
-from bot.services.people.privacy import named
-from bot.services.registry import AT_TERMINAL, CHANGES_AT_TERMINAL, Options, Param, Suggestions, operation, suggestions
+from bot.services.registry import AT_TERMINAL, CHANGES_AT_TERMINAL, Param, Suggestions, operation, suggestions
 from bot.services.results import Listing, Markup, Result, Row
 from memory import agents
 from memory.people import web_keys
 from memory.people.web_keys import KeyScope, Kind, NewKey, RequestState, WebKey
-from memory.queue import messages
 from memory.store.clock import Clock
-from memory.store.constellation import Constellations
 from memory.store.database import Database
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId, PersonId, code
@@ -30,8 +27,6 @@ from memory.store.recent import RecentValues
 from texts import _, gettext_noop, ngettext
 
 _WRITE = commit_point("web.write")
-_OPENS = Options(via=TERMINAL_ONLY, changes=True, running=True, default=True)
-_OPENS_OWN = Options(via=DISCORD_ONLY, changes=True, running=True)
 
 _NAME = pattern(r"[\w.-]{1,40}", gettext_noop("1 to 40 letters, digits, - . and _"))
 _Name = Annotated[
@@ -39,32 +34,8 @@ _Name = Annotated[
 ]
 _Scope = Annotated[Literal["chat", "read", "admin"], Param("What it may do")]
 _Agent = Annotated[str, Param("The only agent that it can talk to", metavar="NAME", suggests="agents")]
-_Person = Annotated[
-    str, Param("Make the link for somebody else, to their own page: a name or an ID such as discord:1234")
-]
 _Token = Annotated[str, Param("Name of the token", example="editor", suggests="tokens")]
 _Session = Annotated[str, Param("Session number, or `all`", example="1", suggests="sessions")]
-
-
-def sign_in_words() -> str:
-    return _("Open this address to see the dashboard. It signs in one browser once and expires after five minutes.")
-
-
-class SignInLink(Result):
-    """An address that signs in one browser: to the dashboard, or to the page of somebody."""
-
-    url: str
-    person: str = ""
-    phrase = "{url}"
-
-    def aside(self, markup: Markup) -> str:
-        if not self.person:
-            return sign_in_words()
-        return _(
-            "This address opens the page of {person}, who can see and erase there what is kept about them. "
-            "Give it to nobody else. It signs in one browser once and expires after five minutes.",
-            person=markup.person(self.person),
-        )
 
 
 class NewSecret(Result):
@@ -106,76 +77,16 @@ class KeyRow(Row):
 
 
 class WebAccess(Struct, frozen=True):
-    """The keys of one data folder.
+    """The keys of one data folder, in use; `bot.services.people.sign_in_links` begins the sessions."""
 
-    `address` is the dashboard's URL, empty if it is off; `public_url` the one that everybody can reach.
-    """
+    titles: ClassVar = {"token": "Manage API tokens"}
 
-    titles: ClassVar = {"dashboard": "Open the dashboard and see who is signed in", "token": "Manage API tokens"}
-
-    constellations: Constellations
+    registry: Database
     home: Database
     """The database of the constellation that the dashboard and the API show."""
-    people: People
     clock: Clock
-    address: Callable[[], str]
-    public_url: str
     spoken: Callable[[PersonId], str]
     """The language that a person chose; empty without a choice, so that the browser's is used."""
-
-    @property
-    def registry(self) -> Database:
-        return self.constellations.registry
-
-    @operation("dashboard.open", "Get a link that signs you in to the dashboard", Action.WEB, _OPENS)
-    async def open_dashboard(self, _caller: Caller, person: _Person = "") -> SignInLink:
-        if not person:
-            return await self._link(None)
-        return await self._link(await self._called(person))
-
-    @operation("privacy.page", "Get a link to a page with what is kept about you", Action.PRIVACY, _OPENS_OWN)
-    async def open_own_page(self, caller: Caller) -> SignInLink:
-        """Seen by the caller alone; the owner's leads to the dashboard."""
-        if not self.public_url:
-            raise UserError("There is no such page here. `/privacy see` shows the same.")
-        return await self._link(None if self._is_owner(caller.person) else caller.person)
-
-    async def _link(self, person: PersonId | None) -> SignInLink:
-        """A link to a person's page; None is the owner, who gets the dashboard. Raises UserError."""
-        if not (address := self.address()):
-            raise UserError("The dashboard is off or could not start. `carina status` says why.")
-        scope = KeyScope.ADMIN if person is None else KeyScope.OWN
-        code = await self._add(NewKey(Kind.CODE, scope, "sign-in link", person))
-        return SignInLink(url=f"{address}/login?code={code}", person=person or "")
-
-    async def _called(self, said: str) -> PersonId:
-        """The person with that id, or the only one who ever spoke under that name. Raises UserError."""
-        if ":" in said:
-            found = {named(said)}
-        else:
-            called = await self.constellations.read_each(lambda rows: messages.people_called(rows, said))
-            found = set[PersonId]().union(*called.values())
-        if len(found) != 1:
-            if not found:
-                raise UserError(
-                    "Nobody called “{said}” has talked to me. Name a person by ID, such as discord:1234.", said=said
-                )
-            ids = ", ".join(sorted(found)[:10])
-            raise UserError("Several people are called “{said}”. Name one by ID: {ids}.", said=said, ids=ids)
-        (person,) = found
-        if self._is_owner(person):
-            raise UserError("That is you: `carina dashboard` opens everything.")
-        return person
-
-    def _is_owner(self, person: PersonId) -> bool:
-        """By configuration only: an account linked to the owner's does not have all the owner's rights."""
-        return person in self.people.owner
-
-    async def first_link(self) -> str:
-        """The URL of a new sign-in link if no key exists at all; else empty."""
-        if await self.registry.read(web_keys.any_made):
-            return ""
-        return (await self._link(None)).url
 
     @operation("dashboard.sessions", "List the browsers that are signed in", Action.WEB, AT_TERMINAL)
     async def list_sessions(self, _caller: Caller) -> Listing[KeyRow]:
@@ -198,8 +109,9 @@ class WebAccess(Struct, frozen=True):
             raise UserError("A token for one agent must have the scope chat: other scopes can see everything.")
         if agent:
             only = await self.home.read(lambda rows: find_living(rows, agent).id)
+        new, now = NewKey(Kind.PROGRAM, may, name, agent=only), self.clock()
         try:
-            token = await self._add(NewKey(Kind.PROGRAM, may, name, agent=only))
+            token = await self.registry.write(_WRITE, lambda tx: web_keys.add(tx, new, now), durable=True)
         except ValueError:
             raise UserError("There is already a token {name}. Revoke it first.", name=name) from None
         return NewSecret(name=name, scope=may, token=token)
@@ -226,22 +138,6 @@ class WebAccess(Struct, frozen=True):
 
     # ------------------------------------------------------------------ for the server
 
-    async def sign_in(self, code: str, browser: str) -> str | None:
-        """Use up a code for a new session; returns its secret, or None if the code is invalid."""
-        now = self.clock()
-        if await self.registry.read(lambda rows: web_keys.find(rows, Kind.CODE, code, now)) is None:
-            return None  # a wrong code costs no write
-        return await self.registry.write(_WRITE, lambda tx: web_keys.exchange(tx, code, browser, now), durable=True)
-
-    async def sign_in_as(self, person: PersonId, browser: str, *, known: bool) -> str | None:
-        """A new session for a person whose account is proven: the owner's opens everything, others' their own page.
-
-        None for unknown people.
-        """
-        if self._is_owner(person):
-            return await self._add(NewKey(Kind.SESSION, KeyScope.ADMIN, browser))
-        return await self._add(NewKey(Kind.SESSION, KeyScope.OWN, browser, person)) if known else None
-
     async def holder(self, kind: Kind, secret: str) -> WebKey | None:
         """The key with that secret; its use is recorded once a minute."""
         now = self.clock()
@@ -253,10 +149,6 @@ class WebAccess(Struct, frozen=True):
 
     async def drop(self, identifier: str) -> bool:
         return await self.registry.write(_WRITE, lambda tx: web_keys.drop(tx, identifier), durable=True)
-
-    async def _add(self, new: NewKey) -> str:
-        now = self.clock()
-        return await self.registry.write(_WRITE, lambda tx: web_keys.add(tx, new, now), durable=True)
 
     async def _rows(self, kind: Kind) -> tuple[KeyRow, ...]:
         now = self.clock()

@@ -30,12 +30,12 @@ def test_a_key_is_found_by_its_secret_and_kind_until_it_expires(registry: Tx) ->
 
 def test_a_code_signs_in_once_and_takes_no_other_with_it(registry: Tx) -> None:
     code, other = web_keys.add(registry, CODE, NOON), web_keys.add(registry, CODE, NOON)
-    secret = web_keys.exchange(registry, code, "browser", NOON)
+    secret = web_keys.use_sign_in_code(registry, code, "browser", NOON)
     assert secret is not None
     session = web_keys.find(registry, Kind.SESSION, secret, NOON)
     assert session is not None
     assert (session.scope, session.person, session.name) == (KeyScope.OWN, ANN, "browser")
-    assert web_keys.exchange(registry, code, "browser", NOON) is None
+    assert web_keys.use_sign_in_code(registry, code, "browser", NOON) is None
     left = web_keys.find(registry, Kind.CODE, other, NOON)
     assert left is not None
     web_keys.note_used(registry, session, NOON)

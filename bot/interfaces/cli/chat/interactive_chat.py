@@ -41,7 +41,7 @@ from bot.interfaces.cli.data_folder import locale
 from bot.interfaces.control.async_client import ServiceEnded
 from bot.interfaces.control.chat_events import History, Idle, LineResult, Listening, PersonLine, Stream
 from bot.interfaces.control.client import NoService
-from bot.services.people.web_access import sign_in_words
+from bot.services.people.sign_in_links import sign_in_words
 from memory.store.errors import StoreError
 from sources.screen import ChatView, Moment
 from sources.terminal import Busy, Message, Typed

@@ -1,6 +1,6 @@
 """Signing in with a one-time link or a Discord account, and out.
 
-`memory.people.web_keys` checks the code of a link; `bot.services.people.web_access` decides who gets the dashboard and
+`bot.services.people.sign_in_links` makes the links, accepts the code of each once, decides who gets the dashboard and
 who only their own page, and begins the session. `bot.interfaces.web.request_checks` checks every later request.
 """
 
@@ -32,7 +32,7 @@ async def login(ctx: Context) -> Response:
     code, attempts, client = ctx.query("code"), ctx.request.state.attempts, client_of(ctx.request.scope)
     if not code:
         return _page(ctx, signed_in=ctx.request.state.key is not None)
-    secret = await ctx.web.access.sign_in(code, _browser(ctx))
+    secret = await ctx.web.links.sign_in(code, _browser(ctx))
     if secret is None and attempts.blocked(client):
         return Refusal(429, _("Too many wrong codes came from this address; wait five minutes.")).response("/login")
     if secret is None:
@@ -75,7 +75,7 @@ async def from_discord(ctx: Context) -> Response:
         log.warning("discord_sign_in_failed", reason=str(failed))
         page = _page(ctx, refused=_("Carina could not ask Discord who you are. Try again later."), status=502)
     if person is not None:
-        secret = await ctx.web.access.sign_in_as(person, _browser(ctx), known=await _is_known(ctx, person))
+        secret = await ctx.web.links.sign_in_as(person, _browser(ctx), known=await _is_known(ctx, person))
         page = (
             _page(ctx, refused=_("Nothing is kept about this Discord account, so there is no page for it."), status=403)
             if secret is None
