@@ -74,11 +74,7 @@ def as_shown(us: OwnAccount) -> Callable[[Post], Post]:
 
 
 def notifications(
-    posts: Sequence[Post],
-    thread: Thread,
-    us: OwnAccount,
-    settings: BlueskySettings,
-    standing: Collection[str] = (),
+    posts: Sequence[Post], thread: Thread, us: OwnAccount, settings: BlueskySettings, standing: Collection[str] = ()
 ) -> list[Notification]:
     """Posts of one thread, oldest first: all are heard, and the answer is to the newest that addresses us.
 

@@ -41,15 +41,7 @@ from bot.services.names import (
     shown_block,
     where,
 )
-from bot.services.registry import (
-    KEEPS,
-    Arguments,
-    Options,
-    Param,
-    Suggestions,
-    operation,
-    suggestions,
-)
+from bot.services.registry import KEEPS, Arguments, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Listing
 from bot.services.transactions import ZonedService, commit
 from memory import agents

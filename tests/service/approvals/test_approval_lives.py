@@ -2,13 +2,7 @@
 
 from pathlib import Path
 
-from tests.service.live_service import (
-    DONE,
-    WAITS,
-    asking_service,
-    decided,
-    said_in,
-)
+from tests.service.live_service import DONE, WAITS, asking_service, decided, said_in
 from tests.wire.model import Answer
 
 SOON_OVER = "[approvals]\nexpires_hours = 0.002\n"  # long enough for a card to be seen before
