@@ -83,6 +83,19 @@ async def test_what_nobody_can_take_now_is_done_afterwards_and_told(tmp_path: Pa
     assert "A task was left for you while a message here was answered: 2" in told(model.of("Bee")[1])
 
 
+@pytest.mark.parametrize(
+    ("fallback", "told_so"), [("handle_self", "Do it yourself."), ("fail", "The task is not done")]
+)
+async def test_a_leader_is_told_what_happens_to_a_task_that_nobody_can_take(
+    tmp_path: Path, fallback: str, told_so: str
+) -> None:
+    toml = LED.replace("max_delegations = 2", f'max_delegations = 1\nfallback = "{fallback}"')
+    model = Cast(Ant=[delegates("Bee", "1", "c1"), delegates("Bee", "2", "c2"), "done"], Bee=["one"])
+    async with talked(tmp_path, Setting(model, toml=toml), "go") as service:
+        assert service.platform.texts() == ["done"]
+    assert told_so in results(model.of("Ant")[-1])[-1][0]
+
+
 async def test_a_crash_while_a_member_works_goes_on_with_that_member_alone(tmp_path: Path) -> None:
     held = HeldReply(says("lost"))
     first = Cast(Ant=[delegates("Bee", "count")], Bee=[held])

@@ -1,12 +1,16 @@
 """A vote: every voter is asked, and ballots and tally are shown."""
 
 import json
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from bot.agents.groups.settings import Voting
+from bot.agents.groups.votes_and_pipelines import Ballot, tally
 from bot.config.values import OFFLINE
 from bot.models.base import Answer
+from memory.store.ids import AgentId
 from memory.store.records import replace
 from tests.bot.agents.groups.parts import Cast, group, told
 from tests.bot.parts import HeldReply, call, results, said, says, words_of
@@ -78,3 +82,24 @@ async def test_what_breaks_a_tie(tmp_path: Path, table: str, decision: str) -> N
     async with talked(tmp_path, Setting(model, toml=toml), "Shall we?") as service:
         assert service.platform.texts()[0].startswith(decision)
         assert "tied: yes, no; " in service.platform.texts()[0]
+
+
+def test_the_first_vote_breaks_a_tie_only_among_those_that_lead() -> None:
+    noon = datetime(2026, 11, 27, 12, tzinfo=UTC)
+    choices = ("tea", "milk", "water", "milk", "tea")
+    cast = [Ballot(AgentId(f"agt_{n}"), f"Voter {n}", each, at=noon - timedelta(n)) for n, each in enumerate(choices)]
+    found = tally(Voting(tie_breaker="first_vote"), ("milk", "tea", "water"), [*cast, Ballot(AgentId("agt_9"), "x")], 1)
+    assert (found.decision, found.why) == ("tea", "tied: milk, tea; the first vote, by Voter 4, decided")
+    alone = Ballot(AgentId("agt_8"), "Voter 8", "water", at=noon - timedelta(9))
+    found = tally(Voting(tie_breaker="first_vote"), ("milk", "tea", "water"), [*cast[:2], *cast[3:], alone], 1)
+    assert found.why.endswith("the first vote, by Voter 4, decided"), "who voted before did not choose what leads"
+
+
+async def test_who_knows_more_about_the_question_has_more_weight_where_the_group_wants_that(tmp_path: Path) -> None:
+    members = '{ agent = "Ant", role = "specialist", domain = "gardens" }, "Bee", "Cat"'
+    for weighted, decision in (("true", "Decision: tulips "), ("false", "Decision: roses ")):
+        model = Cast(Ant=[ballot("tulips")], Bee=[ballot("roses")], Cat=[ballot("roses")])
+        toml = group("voting", f"[groups.voting]\nweight_by_expertise = {weighted}\n", members)
+        asked = "What belongs in our gardens?\noptions: tulips, roses"
+        async with talked(tmp_path / weighted, Setting(model, toml=toml), asked) as service:
+            assert service.platform.texts()[0].startswith(decision)
