@@ -81,6 +81,8 @@ class Wiring:
     types: Callable[[PlaceId, PersonId], None] = lambda _place, _person: None
     """Called when somebody types; `spoke` when they have sent it."""
     spoke: Callable[[PlaceId, PersonId], None] = lambda _place, _person: None
+    silence: Callable[[], str] = lambda: ""
+    """Why nobody is answered at the moment, in a word that the bot's presence shows to everybody; else empty."""
     clock: Clock = utc_now
     paused: Callable[[], bool] = field(kw_only=True)
     """Whether receiving is paused; `read_back` is called when the pause ends."""

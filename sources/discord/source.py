@@ -10,6 +10,7 @@ import asyncio
 import math
 import sys
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from typing import Any
 
 import discord
@@ -52,6 +53,8 @@ ANSWER_SECONDS = 10.0
 HELD_SECONDS = 60.0
 """A session that lasted this long does not count as a failed try."""
 WRONG_TOKEN, INTENT_REFUSED = 4004, 4014
+PRESENCE_SECONDS = 5.0
+"""How often the bot's presence is brought up to date: Discord allows five changes in 20 seconds."""
 
 
 class DiscordSource:
@@ -73,6 +76,8 @@ class DiscordSource:
         """When the current session began, by the loop's clock."""
         self._why_lost = ""
         """Why the connection last ended, if it has not come back."""
+        self._shown_silence = ""
+        """The silence that the bot's presence shows; a new session begins without one."""
         self._read_hold = 0
         """The hold of the queues for which the history was read, or is being read."""
         self.missing_intents: frozenset[str] = frozenset()
@@ -199,6 +204,7 @@ class DiscordSource:
             spawn(catch_up.run())
             if not reading:
                 reading.append(spawn(catch_up.keep_reading()))
+                spawn(self._show_presence(client))
                 spawn(sync(client.tree, wiring.commands))
 
         def read_again() -> None:
@@ -242,10 +248,25 @@ class DiscordSource:
                 self._why_lost = ""
             case "disconnect":
                 self._is_gone(client)
+            case "ready":
+                self._shown_silence = ""
             case _:
                 pass
         if event in ("ready", "resumed"):
             self._is_ready(client)
+
+    async def _show_presence(self, client: discord.Client) -> None:
+        """Have the bot's presence say when nobody is answered."""
+        while True:
+            words = self._wiring.silence()
+            if self._connection.up and words != self._shown_silence:
+                status, activity = discord.Status.online, None
+                if words:
+                    status, activity = discord.Status.dnd, discord.CustomActivity(words)
+                with suppress(OSError, discord.ConnectionClosed):  # tried again below
+                    await client.change_presence(status=status, activity=activity)
+                    self._shown_silence = words
+            await asyncio.sleep(PRESENCE_SECONDS)
 
     def _is_gone(self, client: discord.Client) -> None:
         """The library reveals why it reconnects only by the exception that it is handling."""

@@ -92,6 +92,8 @@ class Ear:
     listens_from: int | None = None
     paused: bool = False
     """Whether nothing of what is heard is taken."""
+    silence: str = ""
+    """Why nobody is answered."""
     reached: int = 0
     """How often the connection was there, at first or again."""
     lost: list[int] = field(default_factory=list)
@@ -192,6 +194,7 @@ async def connected(server: DiscordServer, ear: Ear | None = None, **changes: An
         gave_up=ear.gave_up,
         ignored=lambda person: person in ear.ignored,
         paused=lambda: ear.paused,
+        silence=lambda: ear.silence,
     )
     source = DiscordSource(settings_for(server, **changes), wiring)
     with server.patched():

@@ -183,3 +183,18 @@ async def test_the_status_tells_how_the_connection_stands(server: DiscordServer)
         assert (source.name, endpoint.max_length, endpoint.nonce_seconds) == ("discord", 2000, 60)
     assert not running.source.readiness.ready
     await server.wait_disconnected()
+
+
+async def test_the_presence_says_when_nobody_is_answered_also_in_a_new_session(
+    server: DiscordServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sources.discord.source.PRESENCE_SECONDS", 0.02)
+    server.guild("Home")
+    shown, silent, answering = server.gateway.presences, ("dnd", ["Halted"]), ("online", list[str]())
+    async with connected(server) as running:
+        running.ear.silence = "Halted"
+        await server.until(lambda: shown == [silent])
+        server.faults.invalidate()
+        await server.until(lambda: shown == [silent, silent])
+        running.ear.silence = ""
+        await server.until(lambda: shown == [silent, silent, answering])

@@ -22,7 +22,7 @@ from bot.interfaces.discord.responses import Tree
 from bot.interfaces.discord.settings_pages import CLOCKS, SettingsPages, install_settings
 from bot.secrets import Redactor
 from bot.services import titles
-from bot.services.composition import ServedConstellations, Services
+from bot.services.composition import ServedConstellations, Services, Shared
 from bot.services.registry import Operation
 from bot.services.served_folder import ServedRegistry
 from memory.people.access import Rule
@@ -94,6 +94,7 @@ def connect(config: Config, served: ServedConstellations, services: Services) ->
         paused=functools.partial(accounts.is_paused, "discord"),
         types=shared.typing.types,
         spoke=shared.typing.spoke,
+        silence=functools.partial(_silence, shared),
     )
     settings = replace(
         settings_of(config),
@@ -103,6 +104,11 @@ def connect(config: Config, served: ServedConstellations, services: Services) ->
     accounts.resumed["discord"] = source.read_back
     shared.fronts.words["discord"] = lambda: "; ".join(filter(None, (source.words, accounts.state("discord"))))
     return Front(source, source.endpoint, source.pause, source.finish, lambda: source.readiness)
+
+
+def _silence(shared: Shared) -> str:
+    """Why nobody on Discord is answered, for the bot's presence; empty if people are."""
+    return _("Halted") if shared.halt.halted else _("Paused") if shared.accounts.is_paused("discord") else ""
 
 
 async def _gave_up(config: Config, services: Services, clock: Clock, channel: int) -> None:

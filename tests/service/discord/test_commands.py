@@ -224,6 +224,7 @@ async def test_a_halt_holds_though_discord_takes_no_answer_any_more(t: Live) -> 
         assert (await t.olga.command("admin halt now")).failed
         t.server.faults.release_events()
         await t.service.logged("agents_halted")
+    await until(lambda: t.server.gateway.presences[-1:] == [("dnd", ["Halted"])])
     assert "halted since" in (await t.olga.command("admin status")).text
 
 

@@ -101,6 +101,7 @@ async def test_a_paused_source_hears_and_answers_nothing_until_it_is_resumed(t: 
     assert [each["paused"] for each in await t.service.data("source", "list")] == [True, False]
     await t.service.said("chat", "--once", "hello from the terminal")
     assert "cannot be paused" in await t.service.refused("source", "pause", "terminal")
+    await until(lambda: t.server.gateway.presences[-1:] == [("dnd", ["Paused"])])
     assert t.general.from_bot == []
     assert not t.rows("SELECT 1 FROM messages WHERE content LIKE '%Quetzal%'")
     t.model.script(Answer("Now I do."), Answer("Now I do."))

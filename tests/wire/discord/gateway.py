@@ -133,6 +133,8 @@ class Gateway:
         self.sessions: dict[str, Session] = {}
         self.connections: set[Connection] = set()
         self.identifies = 0
+        self.presences: list[tuple[str, list[str]]] = []
+        """The status and the custom statuses that the bot set, in order."""
         self.resumes = 0
         self.refuse_resume = False
         self.handshake: Handshake = "good"
@@ -193,17 +195,21 @@ class Gateway:
         handlers: dict[int, Callable[[Connection, Json], None]] = {
             1: self._beat,
             2: self._identify,
+            3: self._show,
             6: self._resume,
             8: self._members,
         }
         if handler := handlers.get(packet["op"]):
             handler(connection, packet)
-        elif packet["op"] not in (3, 4):  # presence and voice state are nobody's concern
+        elif packet["op"] != 4:  # voice state is nobody's concern
             connection.close(4001)
         self.world.changes.notify()
 
     def _beat(self, connection: Connection, packet: Json) -> None:
         connection.send({"op": 11})
+
+    def _show(self, connection: Connection, packet: Json) -> None:
+        self.presences.append((packet["d"]["status"], [each.get("state", "") for each in packet["d"]["activities"]]))
 
     def _identify(self, connection: Connection, packet: Json) -> None:
         data = packet["d"]
