@@ -20,7 +20,6 @@ from importlib.resources import files
 from pathlib import Path
 
 from msgspec import Struct
-from msgspec.structs import asdict
 
 from memory.store.clock import to_text
 from memory.store.errors import (
@@ -32,6 +31,7 @@ from memory.store.errors import (
     StoreError,
 )
 from memory.store.fulltext import index_text
+from memory.store.records import asdict
 from memory.store.sqlite import OLDEST, Code, Connection, connect, copy_database, damage, driver, result_code
 
 _CHECKSUMS = """CREATE TABLE IF NOT EXISTS migration_checksums (

@@ -29,7 +29,7 @@ from memory.store.faults import commit_point
 from memory.store.ids import TurnId
 from memory.store.records import replace
 from sources.base import Endpoint
-from texts import TextError, reason_of
+from texts import TextError
 
 
 def _write(tx: Tx, material: PromptInputs, words: RunAnswer, team: Team, endpoint: Endpoint, now: datetime) -> None:
@@ -139,8 +139,8 @@ class Orchestrator:
                 group_runs.drop_parts(tx, self._turn)
 
             await self._db.write(_AGAIN, forget)
-            name, why = now.team.group.name, reason_of(error)
-            raise GroupFailed("nobody in the group {group} answered: {why}", group=name, why=why) from None
+            name = now.team.group.name
+            raise GroupFailed("nobody in the group {group} answered: {why}", group=name, why=error) from None
 
     async def _ask(self, wanted: Sequence[MemberRequest], turn: Turn) -> None:
         now = self._deps.clock()

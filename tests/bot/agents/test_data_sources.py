@@ -28,6 +28,7 @@ from sources.feeds import Item, SourceUnreadable, formats, read_folder
 from sources.feeds.formats import read_calendar, read_feed
 from sources.terminal import PERSON
 from sources.web import Reader
+from texts import _, speaking
 
 NOW = datetime(2026, 11, 24, 12, tzinfo=UTC)
 _SEED = commit_point("test.data_sources")
@@ -284,13 +285,15 @@ async def test_a_source_that_fails_is_tried_later_and_later(tmp_path: Path) -> N
     async with site() as served, world(tmp_path, "feed", served.url) as here:
         served.status = 500
         pauses = []
-        for _ in range(9):
+        for _look in range(9):
             done = await here.look()
             assert done.again is not None
             pauses.append(done.again - here.now)
         assert pauses[:3] == [timedelta(hours=1), timedelta(hours=2), timedelta(hours=4)]
         assert pauses[-1] == timedelta(days=1)
         assert ((await here.state()).failures, (await here.state()).error) == (9, "the server answered 500")
+        with speaking("de"):
+            assert _((await here.state()).error) == "der Server antwortete mit 500"
         served.status, served.body = 200, rss(item(1))
         await here.look()
         assert ((await here.state()).failures, (await here.state()).error) == (0, "")

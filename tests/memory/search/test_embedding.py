@@ -38,6 +38,7 @@ from memory.search.embedding.packaged import PackagedEmbedder, WordPiece, rewrit
 from memory.search.embedding.questions import Questions
 from tests.memory.search.embedding_server import Answer, EmbeddingServer, giving, openai, saying, serving
 from tests.memory.search.vector_parts import cosine
+from texts import _, speaking
 
 installed = pytest.mark.skipif(bool(missing()), reason="the packaged embedder is not installed")
 
@@ -447,14 +448,19 @@ async def test_a_call_that_has_no_answer_yet_is_told() -> None:
     assert guarded.health.words == "working"
 
 
+NO_ADDRESS = EmbedderRefused("{name}: EMBEDDING_BASE_URL is not an address", name="x")
+
+
 async def test_a_server_is_left_alone_as_long_as_it_asks_and_a_refusal_longest() -> None:
     busy = GuardedEmbedder(Scripted(EmbedderBusy("later", 90)), clock=lambda: 0.0)
-    refused = GuardedEmbedder(Scripted(EmbedderRefused("key")), clock=lambda: 0.0)
+    refused = GuardedEmbedder(Scripted(NO_ADDRESS), clock=lambda: 0.0)
     for guarded, rest in ((busy, 90), (refused, 600)):
         with pytest.raises(EmbeddingError):
             await guarded.embed(["a"], 1)
         assert guarded.rests == rest
-    assert refused.health.words == "failing: key; next attempt in 600 s"
+    assert refused.health.words == "failing: x: EMBEDDING_BASE_URL is not an address; next attempt in 600 s"
+    with speaking("de"):
+        assert "x: EMBEDDING_BASE_URL ist keine Adresse" in refused.health.words
 
 
 # ---------------------------------------------------------------------------------------------------------- questions
@@ -492,8 +498,10 @@ async def test_questions_do_not_pile_up_and_end_with_the_service() -> None:
 async def test_a_question_without_embedder_words_or_success_has_no_vector() -> None:
     assert (await Questions(None).ask("where")).reason == "no embedding model is configured"
     assert (await Questions(Scripted()).ask(" ")).reason == "there are no words"
-    asked = await Questions(Scripted(EmbedderBusy("it is down"))).ask("where")
-    assert (asked.embedding, asked.reason, asked.model) == (None, "it is down", "scripted")
+    asked = await Questions(Scripted(NO_ADDRESS)).ask("where")
+    assert (asked.embedding, asked.reason, asked.model) == (None, str(NO_ADDRESS), "scripted")
+    with speaking("de"):
+        assert _(asked.reason) == "x: EMBEDDING_BASE_URL ist keine Adresse"
 
 
 async def test_only_so_many_questions_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -156,5 +156,6 @@ def test_a_lasting_approval_covers_the_values_that_it_names_and_none_that_python
     given = {"all": True, "near": {"deep": [0, "1"]}}
     grant = Grant(GrantId(1), Kind.TOOL, "t", TURN.agent, given, TURN.scope.audience, PersonId("discord:1"), asked, NOW)
     assert covers(grant, CallArguments(given, dict(reversed(given.items()))))
+    assert covers(grant, CallArguments(given | {"more": 2}, {"more": 2})) is (asked is None)
     for other in ({"all": 1}, {"near": {"deep": [False, "1"]}}):
         assert not covers(grant, CallArguments(given | other, given | other))

@@ -1,5 +1,6 @@
 """The tools over memory and delivery, called by a model in real turns."""
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,8 +15,10 @@ from bot.config.file_settings import Web
 from bot.config.values import TOOLS
 from bot.models.base import Call
 from memory.agents import Agent
+from memory.people.audience import Trust
 from memory.queue.payloads import BlockNote
 from memory.store.ids import AgentId
+from memory.store.records import replace
 from sources.base import Place, Speaker
 from tests.bot.parts import (
     ANN,
@@ -131,6 +134,22 @@ async def test_nothing_is_carried_to_people_who_did_not_hear_it(
     assert told in text
     assert not ok
     assert "hello there" not in [post.text for post in service.platform.posts]
+
+
+async def test_a_stranger_is_told_that_somebody_else_is_asked_after_them(service: Service) -> None:
+    scene = Scene(service)
+    await scene.shown(HALL)
+    text, _ok = only(await scene.do(tell("hall"), place=ATTIC, speaker=replace(ANN, trust=Trust.STRANGER)))
+    assert "have not seen this conversation; if you allow it, somebody in charge is asked, too." in text
+
+
+async def test_what_is_said_is_split_as_much_as_its_place_needs(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Platform, "at", lambda platform, _place: dataclasses.replace(platform, max_length=40))
+    service.platform.max_length = 2
+    assert only(await Scene(service).do(tell("hall")))[1]
+    assert {post.text for post in service.platform.posts} == {"hello there", "Done."}
 
 
 def toolset(*enabled: str) -> Toolset:
