@@ -54,11 +54,7 @@ _MOST_LANGUAGES = 3
 _LANGUAGE = re.compile(r"[a-zA-Z]{2,3}(-[a-zA-Z0-9]{1,8}){0,4}")
 _UPLOAD = call_point("bluesky.upload")
 _QUOTE, _QUOTE_MEDIA, _IMAGES = "app.bsky.embed.record", "app.bsky.embed.recordWithMedia", "app.bsky.embed.images"
-_ACTS = {
-    "like": "app.bsky.feed.like",
-    "repost": "app.bsky.feed.repost",
-    "follow": "app.bsky.graph.follow",
-}
+_ACTS = {"like": "app.bsky.feed.like", "repost": "app.bsky.feed.repost", "follow": "app.bsky.graph.follow"}
 
 
 _SHUT_OUT = {

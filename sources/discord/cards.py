@@ -44,10 +44,7 @@ _CALLS = {
     ("pairing", "ignore"): ("pair.ignore", "person"),
 }
 """By a card's kind and what it offers: the operation, and the argument that holds the card's id."""
-_LONGER = {
-    "hour": gettext_noop("For 1 hour"),
-    "always": gettext_noop("Always"),
-}
+_LONGER = {"hour": gettext_noop("For 1 hour"), "always": gettext_noop("Always")}
 _SNOOZES = {
     "minutes=10": gettext_noop("10 minutes"),
     "minutes=60": gettext_noop("1 hour"),

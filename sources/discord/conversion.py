@@ -314,10 +314,7 @@ def blocks(author: Author, around: MessageContext) -> tuple[BlockNote, ...]:
             profile=_profile(lines),
         ),
         BlockNote(
-            label=f"discord_user:{author.id}",
-            description=BLOCKS_ARE_FOR[2],
-            profile=_profile(user),
-            about=about,
+            label=f"discord_user:{author.id}", description=BLOCKS_ARE_FOR[2], profile=_profile(user), about=about
         ),
     )
 

@@ -43,11 +43,7 @@ def units(text: str) -> int:
 
 def invite_url(application_id: int) -> str:
     """Where an administrator of a guild adds the bot."""
-    query = {
-        "client_id": application_id,
-        "scope": "bot applications.commands",
-        "permissions": PERMISSIONS,
-    }
+    query = {"client_id": application_id, "scope": "bot applications.commands", "permissions": PERMISSIONS}
     return f"https://discord.com/oauth2/authorize?{urlencode(query)}"
 
 

@@ -345,9 +345,5 @@ def _said(message: discord.Message) -> HistoryMessage:
     answered = message.reference.message_id if message.reference else None
     replies = message.type is discord.MessageType.reply and answered is not None
     return HistoryMessage(
-        message.id,
-        message.created_at,
-        words_of(message),
-        str(answered) if replies else "",
-        len(message.attachments),
+        message.id, message.created_at, words_of(message), str(answered) if replies else "", len(message.attachments)
     )

@@ -66,8 +66,7 @@ def checked_url(url: str) -> SplitResult:
         fits = False
     if not fits or len(url) > _MOST_URL:
         raise WebRefused(
-            "“{url}” is not a web URL, such as https://example.org/page. Check it for spaces and typos.",
-            url=url[:200],
+            "“{url}” is not a web URL, such as https://example.org/page. Check it for spaces and typos.", url=url[:200]
         )
     if parts.username or parts.password:
         raise WebRefused("This URL contains a user name or a password. Leave that out.")

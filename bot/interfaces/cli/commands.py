@@ -370,8 +370,4 @@ class _Content(click.ParamType[str]):
             self.fail(_("{value} cannot be read: {error}", value=value, error=why), param, ctx)
 
 
-_TYPES: Mapping[str, click.ParamType[Any]] = {
-    "text": click.STRING,
-    "path": _Here(),
-    "content": _Content(),
-}
+_TYPES: Mapping[str, click.ParamType[Any]] = {"text": click.STRING, "path": _Here(), "content": _Content()}

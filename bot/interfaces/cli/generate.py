@@ -27,17 +27,7 @@ from bot.services.slash_names import names_of
 from memory.store.records import replace
 from texts import FOLDER
 
-LOCAL = (
-    SystemService,
-    Removal,
-    Restore,
-    Setup,
-    BlueskyAccount,
-    CarFiles,
-    DatabaseFiles,
-    IdleService,
-    Installation,
-)
+LOCAL = (SystemService, Removal, Restore, Setup, BlueskyAccount, CarFiles, DatabaseFiles, IdleService, Installation)
 _ROOT = Path(__file__).parents[3]
 MANIFEST = Path(__file__).parents[1] / "operations.json"
 REFERENCE = _ROOT / "docs" / "commands.md"

@@ -74,11 +74,7 @@ def modal(title: str, identifier: str, *entries: Entry) -> discord.ui.Modal:
     for each in entries:
         style = discord.TextStyle.long if each.lines else discord.TextStyle.short
         field = discord.ui.TextInput[Any](
-            custom_id=each.name,
-            style=style,
-            default=each.text or None,
-            required=each.required,
-            max_length=each.longest,
+            custom_id=each.name, style=style, default=each.text or None, required=each.required, max_length=each.longest
         )
         form.add_item(discord.ui.Label(text=each.label, component=field))
     form.stop()  # discord.py need not keep it

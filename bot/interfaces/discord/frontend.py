@@ -97,8 +97,7 @@ def connect(config: Config, served: ServedConstellations, services: Services) ->
         silence=functools.partial(_silence, shared),
     )
     settings = replace(
-        settings_of(config),
-        decided=StoredDecisions(access.rules, accounts.modes, shared.audience.other_audiences),
+        settings_of(config), decided=StoredDecisions(access.rules, accounts.modes, shared.audience.other_audiences)
     )
     source = DiscordSource(settings, wiring)
     accounts.resumed["discord"] = source.read_back

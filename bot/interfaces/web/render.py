@@ -29,10 +29,7 @@ _ID = re.compile(r" \((?:api|discord|bluesky|terminal|patrol):[^()\s]*\)$")
 _UNITS = {"de": ((1e9, "\u00a0Mrd."), (1e6, "\u00a0Mio.")), "ja": ((1e8, "億"), (1e4, "万"))}
 _EXCERPT, _BEFORE = 1_000, 200  # characters of a long text, and of them before what was found
 _WRITERS = 8  # colors that tell writers apart
-_HEADINGS = {
-    "tech": "technology",
-    "usd": "limit in dollars",
-}
+_HEADINGS = {"tech": "technology", "usd": "limit in dollars"}
 
 
 def _plain(value: Any) -> Any:

@@ -257,8 +257,7 @@ class Tables(MemoryService, frozen=True):
         there = next((each for each in agents.groups(tx) if each.name == section.name), None)
         if there is not None and not replacing:
             raise UserError(
-                "There is already a group {group}. `carina group import FILE --replace` changes it.",
-                group=section.name,
+                "There is already a group {group}. `carina group import FILE --replace` changes it.", group=section.name
             )
         before = None if there is None else _comparable(read_group(self._section(tx, there)))
         make_group(tx, section, now)

@@ -10,10 +10,7 @@ from msgspec import Struct
 from bot.interfaces.cli.commands import HEADINGS
 from texts import _, gettext_noop
 
-_OWN = (
-    ("/help", gettext_noop("show this help")),
-    ("/quit, /exit", gettext_noop("end the chat (also Ctrl-D)")),
-)
+_OWN = (("/help", gettext_noop("show this help")), ("/quit, /exit", gettext_noop("end the chat (also Ctrl-D)")))
 """The chat's own commands."""
 
 _COMMAND = re.compile(r"/(?P<word>[^\W\d_][\w-]*)(?P<rest>\s.*)?", re.DOTALL)
