@@ -6,14 +6,13 @@ from typing import Annotated, TypeAlias
 from pydantic import Field, model_validator
 
 from bot.config.values import Section, pattern
+from sources.bluesky.keys import DID
 from texts import _, gettext_noop
 
-_DID = r"did:[a-z]+:[A-Za-z0-9._:%-]{1,200}"
-
 Did: TypeAlias = Annotated[
-    str, pattern(_DID, gettext_noop('a DID such as "did:plc:ewvi7nxzyoun6zhxrhs64oiz", not a handle'))
+    str, pattern(DID, gettext_noop('a DID such as "did:plc:ewvi7nxzyoun6zhxrhs64oiz", not a handle'))
 ]
-OptionalDid: TypeAlias = Annotated[str, pattern(f"({_DID})?", gettext_noop("a DID, not a handle, or nothing"))]
+OptionalDid: TypeAlias = Annotated[str, pattern(f"({DID})?", gettext_noop("a DID, not a handle, or nothing"))]
 Language: TypeAlias = Annotated[
     str, pattern(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*", gettext_noop('a language such as "en" or "pt-BR"'))
 ]
@@ -25,7 +24,7 @@ StreamAddress: TypeAlias = Annotated[
 ListAddress: TypeAlias = Annotated[
     str,
     pattern(
-        rf"at://{_DID}/app\.bsky\.graph\.list/[A-Za-z0-9._:~-]+",
+        rf"at://{DID}/app\.bsky\.graph\.list/[A-Za-z0-9._:~-]+",
         gettext_noop('a list such as "at://did:plc:…/app.bsky.graph.list/…"'),
     ),
 ]
@@ -73,6 +72,6 @@ class BlueskySection(Section):
 
 def check_handle(text: str) -> str:
     bare = text.strip().removeprefix("@")
-    if re.fullmatch(rf"(?:[A-Za-z0-9-]+\.)+[A-Za-z0-9-]+|{_DID}", bare):
+    if re.fullmatch(rf"(?:[A-Za-z0-9-]+\.)+[A-Za-z0-9-]+|{DID}", bare):
         return bare
     raise ValueError(_('a handle such as "me.bsky.social", or a DID'))

@@ -17,11 +17,12 @@ from bot.errors import UserError
 from memory.store.clock import to_text
 from memory.store.ids import PersonId, code
 from scheduler.descriptions import clock_words
+from sources.bluesky.keys import DID
 from sources.text import without_unseen
 from texts import _, gettext_noop, ngettext, ngettext_noop, number_text, timestamp
 
 _MARKS = re.compile(r"(https?://\S+|<t:\d+:[DfRt]>|<[@#]\d+>|(?<!`)`[^`\n]+`(?!`))|([\\*_~|`<>\[\]#])")
-_ON_BLUESKY = re.compile(r"(?:person:)?bluesky:(did:[a-z]+:[A-Za-z0-9.:_-]+)")
+_ON_BLUESKY = re.compile(rf"(?:person:)?bluesky:({DID})")
 _FENCED = 3_500  # characters of code in a message; longer code becomes a file
 _UNITS = (
     (

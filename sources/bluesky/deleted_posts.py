@@ -41,7 +41,7 @@ class _Watch(Struct, frozen=True):
     """Until when its answer is waited for; 0 if it was answered, or gets no answer."""
 
 
-class AnsweredPosts:
+class WatchedPosts:
     def __init__(self, state: SharedState) -> None:
         self._session, self._wiring = state.session, state.wiring
         self._posts: dict[str, _Watch] = {}

@@ -10,9 +10,8 @@ POSTS = "app.bsky.feed.post"
 
 _SIGNS = "234567abcdefghijklmnopqrstuvwxyz"
 """Base 32 in numeric order: https://atproto.com/specs/tid."""
-_URI = re.compile(
-    r"at://(?P<did>did:[a-z]+:[A-Za-z0-9._:%-]+)/(?P<collection>[A-Za-z0-9.-]+)/(?P<key>[A-Za-z0-9._:~-]+)"
-)
+DID = r"did:[a-z]+:[A-Za-z0-9._:%-]{1,200}"
+_URI = re.compile(rf"at://(?P<did>{DID})/(?P<collection>[A-Za-z0-9.-]+)/(?P<key>[A-Za-z0-9._:~-]+)")
 LONG_AGO = "1970-01-01T00:00:00.000Z"
 
 

@@ -17,7 +17,7 @@ from memory.store.recent import RecentValues
 from sources.base import Activity, Buttons, Delivery, DeliveryFailed, Endpoint, Form, HistoryUnreadable
 from sources.bluesky import post_text
 from sources.bluesky.answer_rules import SkipReason
-from sources.bluesky.deleted_posts import AnsweredPosts
+from sources.bluesky.deleted_posts import WatchedPosts
 from sources.bluesky.direct_messages import DirectMessages
 from sources.bluesky.failures import (
     SOON,
@@ -71,7 +71,7 @@ class BlueskyEndpoint(Endpoint):
     nonce_seconds = 1_800.0
     """A record's key never expires; after this time it is checked whether the record exists."""
 
-    def __init__(self, state: SharedState, watched: AnsweredPosts, direct: DirectMessages) -> None:
+    def __init__(self, state: SharedState, watched: WatchedPosts, direct: DirectMessages) -> None:
         self._state = state
         self._settings, self._session = state.settings, state.session
         self._watched, self._direct = watched, direct

@@ -20,7 +20,7 @@ from memory.store.recent import RecentValues
 from sources.base import Deliver, Notification, Readiness, SourceRefused
 from sources.bluesky.answer_rules import SkipReason, answers, involved, machine, opting, skip_reason, vacates
 from sources.bluesky.conversion import notifications
-from sources.bluesky.deleted_posts import AnsweredPosts
+from sources.bluesky.deleted_posts import WatchedPosts
 from sources.bluesky.direct_messages import Decisions, DirectMessages
 from sources.bluesky.engagement import Engagement
 from sources.bluesky.failures import CallFailed, CallRefused, NoAnswer, RateLimited
@@ -97,7 +97,7 @@ class BlueskySource:
         self._wiring = wiring
         self._state = SharedState(settings, wiring)
         self.session = self._state.session
-        self._watched = AnsweredPosts(self._state)
+        self._watched = WatchedPosts(self._state)
         self.direct = DirectMessages(self._state)
         self.endpoint = BlueskyEndpoint(self._state, self._watched, self.direct)
         self.subscription = Subscription(self._state, self.hurry, self._watched.knows)

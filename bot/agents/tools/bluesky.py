@@ -30,6 +30,7 @@ from memory.store.ids import PlaceId, snowflakes
 from memory.store.records import replace
 from sources.base import Endpoint
 from sources.bluesky import failures
+from sources.bluesky.keys import DID
 from sources.text import one_line
 from texts import gettext_lazy, gettext_noop, many
 
@@ -106,10 +107,9 @@ def _bare_jpeg(content: bytes) -> bytes:
 SOURCE = "bluesky"
 PLACE = PlaceId("bluesky:account")
 """Where acts of the account stand in the outbox: one after another."""
-POST = re.compile(r"at://did:[a-z]+:[A-Za-z0-9._:%-]+/app\.bsky\.feed\.post/[A-Za-z0-9._:~-]+")
+POST = re.compile(rf"at://{DID}/app\.bsky\.feed\.post/[A-Za-z0-9._:~-]+")
 _SAYING = ("post", "quote", "reply")
 _UNDOES = {"unlike": "like", "unfollow": "follow"}
-_DID = re.compile(r"did:[a-z]+:[A-Za-z0-9._:%-]+")
 
 
 @runtime_checkable
@@ -236,7 +236,7 @@ def _target(context: ToolContext, arguments: BlueskyArguments, asked: str) -> st
         raise ToolError("Name the post to be deleted.")
     if arguments.operation in ("follow", "unfollow"):
         found = given or (context.turn.person or "").removeprefix(f"{SOURCE}:")
-        if _DID.fullmatch(found):
+        if re.fullmatch(DID, found):
             return found
         raise ToolError("A person is named by their DID, such as did:plc:ewvi7nxzyoun6zhxrhs64oiz.")
     found = given or asked
@@ -245,9 +245,9 @@ def _target(context: ToolContext, arguments: BlueskyArguments, asked: str) -> st
     raise ToolError("A post is named like at://did:plc:…/app.bsky.feed.post/…, as in the thread's block.")
 
 
-_ACTOR = re.compile(r"@?(?:did:[a-z]+:[A-Za-z0-9._:%-]{1,200}|(?:[A-Za-z0-9-]{1,63}\.)+[A-Za-z0-9-]{1,63})")
+_ACTOR = re.compile(rf"@?(?:{DID}|(?:[A-Za-z0-9-]{{1,63}}\.)+[A-Za-z0-9-]{{1,63}})")
 
-_FEED = re.compile(r"at://did:[a-z]+:[A-Za-z0-9._:%-]+/app\.bsky\.(?:feed\.generator|graph\.list)/[A-Za-z0-9._:~-]+")
+_FEED = re.compile(rf"at://{DID}/app\.bsky\.(?:feed\.generator|graph\.list)/[A-Za-z0-9._:~-]+")
 
 
 class FoundPosts(Protocol):

@@ -40,6 +40,7 @@ from memory.store.ids import PersonId, PlaceId, place_source
 from memory.store.logs import Log
 from memory.store.recent import RecentValues
 from sources.base import Endpoint, UnknownPerson
+from sources.bluesky.keys import DID
 from texts import _, gettext_noop, language
 
 _PAIRING = commit_point("admission.pairing")
@@ -52,7 +53,7 @@ _REMEMBERED = 1_000
 _SERVERS = 5  # on a card
 PAIRING = "pairing"
 _OFFERS = ("let", "block", "ignore")
-_SUBJECT = re.compile(r"discord:(?:(?:role|guild):)?[0-9]{1,20}|bluesky:did:[a-z]+:[A-Za-z0-9._:%-]{1,200}")
+_SUBJECT = re.compile(rf"discord:(?:(?:role|guild):)?[0-9]{{1,20}}|bluesky:{DID}")
 
 _LET_IN = gettext_noop("You can talk to me now. Write whenever you like.")
 _NOT_LET_IN = gettext_noop("The person who runs me does not want me to talk to you, so I will not answer here.")

@@ -33,6 +33,7 @@ from memory.store.folder import BACKUPS, DELETED
 from memory.store.ids import PersonId
 from memory.store.logs import Log
 from sources.base import Endpoint
+from sources.bluesky.keys import DID
 from texts import _, gettext_noop, ngettext, source
 
 _SURE = gettext_noop(
@@ -54,7 +55,7 @@ _Person = Annotated[
         needs=Action.PRIVACY_OF_OTHERS,
     ),
 ]
-_PERSON = re.compile(r"bluesky:did:[a-z]+:[A-Za-z0-9._:%-]{1,200}|(?:discord|terminal|api):\S+")
+_PERSON = re.compile(rf"bluesky:{DID}|(?:discord|terminal|api):\S+")
 
 WORDS = {
     "messages": (gettext_noop("messages"), gettext_noop("including direct messages and private answers")),
