@@ -262,7 +262,7 @@ class Blocks(ZonedService, frozen=True):
 
 def _listed(rows: Rows, caller: Caller) -> Listing[BlockRow]:
     found = [_row(rows, each, caller) for each in named_blocks(rows, caller.scope)]
-    more = _("`carina memory show BLOCK` shows the text of one.") if found and caller.via is Via.TERMINAL else ""
+    more = _("`carina memory show BLOCK` shows a block's text.") if found and caller.via is Via.TERMINAL else ""
     return Listing.of(found, _("There are no blocks to show here."), more)
 
 

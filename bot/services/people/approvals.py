@@ -37,7 +37,7 @@ _ANSWER = commit_point("approval.answer")
 _EXPIRE = commit_point("approval.expire")
 
 _LOOK_SECONDS = 15.0  # between checks for expired requests
-_NO_REQUEST = gettext_noop("There is no such request for you to answer. `carina permits list` shows those that wait.")
+_NO_REQUEST = gettext_noop("There is no such request for you to answer. `carina permits list` shows what is waiting.")
 _OPEN = (Status.WAITING, Status.APPROVED)
 _OWNERS = Scope(OWNER)
 _BLOCK = "block:"

@@ -126,7 +126,7 @@ def test_quiet_hours_that_end_when_they_begin_are_refused(here: Here) -> None:
 def test_a_list_of_blocks_says_how_to_read_one(here: Here) -> None:
     *blocks, lead = here("memory list").stdout.splitlines()
     assert blocks
-    assert lead == "`carina memory show BLOCK` shows the text of one."
+    assert lead == "`carina memory show BLOCK` shows a block's text."
 
 
 def test_a_day_of_messages_is_named_by_its_date_as_people_write_it(here: Here) -> None:
