@@ -20,6 +20,8 @@ from memory.store.row_mapper import RowMapper
 from memory.store.sqlite import connect, driver
 
 Status: TypeAlias = Literal["active", "hibernated", "archived"]
+NAME = r"(?!\s)[^\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]{1,64}(?<!\s)"
+"""A name of an agent, a group or a constellation: one line, without codes that a terminal would obey."""
 
 
 class InitialBlock(Struct, frozen=True, omit_defaults=True):

@@ -15,6 +15,7 @@ from msgspec.structs import fields
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
+from memory.agents import NAME
 from memory.search.embedding.choice import EXPECTED, is_choice
 from memory.store.errors import StoreError
 from scheduler import triggers
@@ -181,9 +182,7 @@ FOLDER_TOOLS = frozenset(("file", "file_write"))  # an agent has them by its fol
 
 ModelName: TypeAlias = Annotated[str, AfterValidator(check_model)]
 Token: TypeAlias = Annotated[SecretStr, AfterValidator(_check_token)]
-Name: TypeAlias = Annotated[
-    str, pattern(r"\S[^\r\n]{0,62}\S|\S", gettext_noop("a name of 1 to 64 characters on one line"))
-]
+Name: TypeAlias = Annotated[str, pattern(NAME, gettext_noop("a name of 1 to 64 characters on one line"))]
 Label: TypeAlias = Annotated[str, pattern(r"[A-Za-z0-9_-]{1,64}", gettext_noop("at most 64 letters, digits, - and _"))]
 ToolName: TypeAlias = Annotated[
     str,

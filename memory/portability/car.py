@@ -9,6 +9,7 @@ repetition or cut is noticed.
 import hashlib
 import importlib
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Literal, Protocol, TypeAlias
@@ -16,6 +17,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 import msgspec
 from msgspec import Struct
 
+from memory.agents import NAME
 from memory.store.errors import StoreError
 from memory.store.records import asdict
 from texts import gettext_lazy
@@ -276,10 +278,11 @@ def read_about(content: Any, known: int) -> About:
             format=FORMAT,
             known=known,
         )
-    try:
-        return msgspec.convert(content, About)
-    except msgspec.ValidationError:
-        raise CarError("this CAR file does not say what it contains") from None
+    with suppress(msgspec.ValidationError):
+        about = msgspec.convert(content, About)
+        if re.fullmatch(NAME, about.name):
+            return about
+    raise CarError("this CAR file does not say what it contains")
 
 
 def read_manifest(content: Any, about: About) -> Manifest:

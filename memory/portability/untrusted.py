@@ -4,10 +4,11 @@
 leaves out the tables of `TRUSTED_ALONE`.
 """
 
+import re
 from datetime import datetime
 
 from memory import jobs
-from memory.agents import every_agent, groups
+from memory.agents import NAME, every_agent, groups
 from memory.blocks.document import BlobKind
 from memory.blocks.history import open_archive
 from memory.blocks.schemas import parse_schema
@@ -101,9 +102,12 @@ def require_readable(rows: Rows) -> None:
             raise ValueError("items.key")
         if rows.one("SELECT 1 FROM memory_blocks WHERE next_seq NOT BETWEEN 1 AND ? LIMIT 1", (_MOST_CHANGES,)):
             raise ValueError("memory_blocks.next_seq")
-        for agent in every_agent(rows):
+        agents = every_agent(rows)
+        for agent in agents:
             _ = agent.consent
-        groups(rows)
+        for name in (*(each.name for each in agents), *(each.name for each in groups(rows))):
+            if not re.fullmatch(NAME, name):
+                raise ValueError(repr(name[:80]))
         for row in rows.all("SELECT DISTINCT schema FROM memory_blocks"):
             parse_schema(row["schema"])
     except (StoreError, LookupError, TypeError, ValueError) as error:

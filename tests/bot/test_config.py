@@ -157,6 +157,7 @@ def test_a_whole_file_is_read(tmp_path: Path) -> None:
         (2 * (PATROL + 'task = "look"\n'), 'agents.patrols: found two named "heartbeat"; expected different names'),
         ("[[agents]]\ntemperature = 3\n", "agents[1].temperature: found 3; expected a number of at most 2"),
         ('[[agents]]\nname = "a\\nb"\n', 'found "a\\nb"; expected a name of 1 to 64 characters on one line'),
+        ('[[agents]]\nname = "a\\u001b[2Jb"\n', "expected a name of 1 to 64 characters on one line"),
         ('[[agents.blocks]]\nlabel = "a/b"\ndescription = "d"\n', "agents: found a table; expected a list"),
         ('[[agents]]\n[[agents.blocks]]\nlabel = "x"\n', 'blocks["x"].description: missing; this key is required'),
         (

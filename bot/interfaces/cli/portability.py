@@ -19,7 +19,7 @@ from bot.errors import CallError, UserError
 from bot.interfaces.cli import streams
 from bot.interfaces.control.async_client import hold
 from bot.services.caller import TERMINAL_ONLY, Caller
-from bot.services.names import NO_CONSTELLATION, find, find_agent, find_group
+from bot.services.names import NO_CONSTELLATION, find, find_agent, find_group, require_name
 from bot.services.registry import Arguments, Options, Param, operation
 from bot.services.results import Markup, Result
 from memory.agents import Agent, Group
@@ -142,6 +142,8 @@ class CarFiles(Struct, frozen=True):
 
         With `dry_run`, it is imported into a copy: so its answer is that of the import.
         """
+        if arguments.rename:
+            require_name(arguments.rename)
         open_file, verified = await _verified(arguments)
         require_schema(verified.manifest)
         folder = DataFolder(self.config.home)

@@ -360,6 +360,10 @@ def test_blocks_that_are_missing_twice_there_or_added_are_refused(car: Path, tmp
             {"carina": FORMAT, "kind": "universe", "id": "", "name": "", "schema": SCHEMA, "thin": False},
             "does not say what it contains",
         ),
+        (
+            {"carina": FORMAT, "kind": "agent", "id": "", "name": "a\x1b[2Jb", "schema": SCHEMA, "thin": False},
+            "does not say what it contains",
+        ),
     ],
 )
 def test_foreign_and_newer_files_are_refused(tmp_path: Path, content: Any, why: str) -> None:
@@ -427,6 +431,9 @@ def test_rows_that_no_schema_has_are_refused_and_leave_nothing(
         'UPDATE memory_blocks SET schema = \'{"type": "unknown"}\'',
         "UPDATE memory_blocks SET audience = 'everybody:' || audience",
         "UPDATE memory_blocks SET next_seq = 9223372036854775807",
+        "UPDATE agents SET name = name || char(10) || 'x'",
+        "UPDATE agents SET name = char(27) || '[2J' || name",
+        "UPDATE agent_groups SET name = name || char(133)",
         "UPDATE messages SET created_at = 'yesterday'",
         "UPDATE messages SET created_at = '2026-02-30T00:00:00.000Z'",
         "UPDATE items SET key = '2026' WHERE kind IN ('day', 'week')",
