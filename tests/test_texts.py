@@ -39,6 +39,10 @@ FORM = "discord.ui.Modal"
 CODES = pytest.mark.parametrize("code", texts.LANGUAGES)
 
 
+def test_no_text_points_to_a_file_that_an_installed_program_lacks() -> None:
+    assert [each.id for each in MESSAGES if re.search(r"docs/|README|CONTRIBUTING", str(each.id))] == []
+
+
 def forms(said: object) -> tuple[str, ...]:
     return tuple(map(str, said)) if isinstance(said, list | tuple) else (str(said),)
 

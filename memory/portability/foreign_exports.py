@@ -270,7 +270,12 @@ def _old_block(key: str, found: Mapping[str, Any]) -> OldBlock:
         left = len(content) - MOST_CHARACTERS
         told = ngettext("left out {count} character at the end", "left out {count} characters at the end", left)
         changes.append(told)
-    limit = max(int(found.get("limit") or 0), len(content), usual_limit("core"))
+    try:
+        wanted_limit = int(found.get("limit") or 0)
+    except (TypeError, ValueError, OverflowError):
+        wanted_limit = 0
+        changes.append(_("its limit became the usual one, because it is not a number"))
+    limit = max(wanted_limit, len(content), usual_limit("core"))
     table = {
         "label": label,
         "description": str(found.get("description") or f"What is known as {label.replace('_', ' ')}"),

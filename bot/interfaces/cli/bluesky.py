@@ -55,7 +55,7 @@ class BlueskyAccount(Struct, frozen=True):
     async def _ask(self, operation: str, arguments: dict[str, Any]) -> AccountFound:
         if not self.config.serves_bluesky:
             raise UserError(
-                "Bluesky is not configured. Set BLUESKY_HANDLE and BLUESKY_APP_PASSWORD (see docs/bluesky.md)."
+                "Bluesky is not configured. Set BLUESKY_HANDLE and BLUESKY_APP_PASSWORD, or run `carina init`."
             )
         if (holder := holder_of(DataFolder(self.config.home))) is not None:
             found = await holder.ask(operation, **arguments)

@@ -199,7 +199,12 @@ def examine_directives(folder: DataFolder) -> Iterator[Finding]:
         yield Finding("directives", State.GOOD, words)
     for name, doubt in doubts.items():
         if doubt:
-            yield Finding("directives", State.DOUBT, f"{name} {doubt}", _("see docs/dreams.md, Directives"))
+            yield Finding(
+                "directives",
+                State.DOUBT,
+                f"{name} {doubt}",
+                _("change the file, or delete it to use the built-in text"),
+            )
     if strange := sorted(name for name in files - known.keys() if not name.startswith(".")):
         words = _("{strange} in {where}: not used", strange=", ".join(strange), where=where)
         yield Finding("directives", State.DOUBT, words, _("only these are used: {known}", known=", ".join(known)))
@@ -319,7 +324,7 @@ async def _examine_outside(
 
 async def examine_discord(config: Config) -> list[Finding]:
     if config.discord_token is None:
-        remedy = _("set {setting} (docs/quickstart.md, Discord)", setting=_(config.unset()["discord"]))
+        remedy = _("set {setting}, or run `carina init`", setting=_(config.unset()["discord"]))
         return [Finding("Discord", State.UNSET, _("the bot is not on Discord"), remedy)]
     examining = loaded("sources.discord.diagnostics")  # loads the library
     found: list[Finding] = await examining.examine(config.discord_token, config.discord_owner)
@@ -329,12 +334,12 @@ async def examine_discord(config: Config) -> list[Finding]:
 async def examine_bluesky(config: Config, ask: Ask | None) -> list[Finding]:
     """Check the account through the service, which has the session; without one, with a session of its own."""
     if not config.serves_bluesky:
-        remedy = _("set BLUESKY_HANDLE and BLUESKY_APP_PASSWORD (docs/bluesky.md)")
+        remedy = _("set BLUESKY_HANDLE and BLUESKY_APP_PASSWORD, or run `carina init`")
         return [Finding("Bluesky", State.UNSET, _("there is no account"), remedy)]
     try:
         found = await (ask("bluesky.status") if ask is not None else _bluesky_alone(config))
     except UserError as error:
-        remedy = _("check the network, BLUESKY_HANDLE and BLUESKY_APP_PASSWORD (docs/bluesky.md)")
+        remedy = _("check the network, BLUESKY_HANDLE and BLUESKY_APP_PASSWORD")
         return [Finding("Bluesky", State.PROBLEM, error_text(error), remedy)]
     account = {name: found[name] for name in ("handle", "did", "service")}
     listed = [Finding("Bluesky", State.GOOD, _("{handle} ({did}) on {service}", **account))]

@@ -88,7 +88,7 @@ def serve_tools() -> None:
             "service_not_running", folder=str(folder.path), do="start it with `carina run`; calls fail until then"
         )
     if streams.typed():
-        told = _("An MCP client, such as an editor, starts this command and talks to it (docs/mcp.md). Ctrl-C ends it.")
+        told = _("An MCP client, such as an editor, starts this command and talks to it. Ctrl-C ends it.")
         click.echo(streams.wrapped(told), err=True)
     serving_tools = loaded("bot.interfaces.mcp_server")  # only here: loading it takes a second
     asyncio.run(serving_tools.serve_tools(folder, version()))

@@ -16,6 +16,7 @@ from bot.services.memory.foreign_imports import Imports, OneImport
 from bot.services.registry import operations_of
 from bot.services.results import Plain
 from memory import agents
+from memory.blocks.limits import usual_limit
 from memory.people.audience import OWNER, Trust
 from memory.portability.car import CarError, cid_of, encoded, write_block, write_header
 from memory.store.constellation import Constellations
@@ -210,6 +211,18 @@ async def test_a_letta_agent_comes_with_its_blocks(imports: Imports, database: D
     assert blocks == [("my_persona", "I am Sam.", "read_only", OWNER)]
     assert await rows(database, "SELECT content, created_at FROM messages") == [("Hi Sam", "2025-05-01T08:00:00.000Z")]
     assert (await imports.letta(OLGA, given(tmp_path / "sam.af"))).known == 2
+
+
+@pytest.mark.parametrize("limit", ["lots", [1], float("inf")])
+async def test_a_limit_that_is_no_number_leaves_the_rest_of_the_file(
+    imports: Imports, database: Database, tmp_path: Path, limit: object
+) -> None:
+    block = {"label": "persona", "value": "I am Sam.", "description": "Who I am", "limit": limit}
+    (tmp_path / "sam.af").write_text(json.dumps({"name": "Sam", "core_memory": [block]}), "utf-8")
+    report = await imports.letta(OLGA, given(tmp_path / "sam.af"))
+    assert [each.reason for each in report.listed] == ["its limit became the usual one, because it is not a number"]
+    sql = "SELECT content, char_limit FROM memory_blocks WHERE label = 'persona' AND content LIKE '%Sam%'"
+    assert await rows(database, sql) == [("I am Sam.", usual_limit("core"))]
 
 
 def version_1(path: Path, version: int = 3) -> Path:

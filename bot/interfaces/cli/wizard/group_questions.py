@@ -62,7 +62,7 @@ def _how_it_works(agents: Sequence[str], said: Mapping[str, str]) -> list[str]:
         made["description"] = json.dumps(_asked(_("What it is for")))
     patterns, roles = [each for each in TABLES if each != "sleeptime"], get_args(Role)
     if "pattern" not in said and len(agents) > 1:
-        question = _("Who answers ({patterns}; docs/groups.md explains them)", patterns=", ".join(patterns))
+        question = _("Who answers ({patterns})", patterns=", ".join(patterns))
         made["pattern"] = json.dumps(pattern := _asked(question, patterns[0], _one_of(patterns)))
         if pattern == "pipeline":
             names = [_asked(_("Name of {agent}'s stage", agent=each), each) for each in agents]

@@ -162,7 +162,7 @@ class SetupFiles(Result):
             done = _("Wrote {file}. Next (`carina restart` if Carina is already running):", file=self.file)
         used = _("{before} already has agents. They stay, and the next start adds those in the file.")
         model = _("- For a language model, set CARINA_MODEL and the provider's key in .env.")
-        discord = _("- For Discord, set DISCORD_TOKEN and DISCORD_OWNER_ID in .env (see README.md).")
+        discord = _("- For Discord, set DISCORD_TOKEN and DISCORD_OWNER_ID in .env.")
         alone = {"language model", "discord", "bluesky"} <= self.unset
         return [
             markup.text(done),
