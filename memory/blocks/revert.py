@@ -105,7 +105,7 @@ def by_hand(tx: Tx, hand: Hand, block: Block, operation: Operation = Operation.O
         stamp = Change(writer, None, opened.next_seq, hand.now)
         saved = save_edit(tx, block, opened, stamp, hand.policy, hand.trust)
         if saved is not block:
-            did = BlockUpdated(block.label, "by hand")
+            did = BlockUpdated(block.label, "by hand", block.id)
             activity.note(tx, NewEvent(did, did.words, block.audience, hand.trust, person=hand.person), hand.now)
         return saved
 

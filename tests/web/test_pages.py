@@ -644,6 +644,18 @@ async def test_a_change_of_a_block_is_taken_back_from_the_journal(demo: Site) ->
     assert (await demo.call("memory.show", label=form["label"]))["text"] != before
 
 
+async def test_a_change_by_hand_is_in_the_journal_with_its_history_and_a_way_back(s: Site) -> None:
+    await s.call("memory.edit", label="persona", text="Likes tea.")
+    await s.call("memory.edit", label="persona", text="Likes tea.\nHates rain.")
+    page = (await s.get("/memory?show=journal")).text
+    newest = page[page.index('class="timeline"') :].split("</li>")[0]
+    assert "by hand" in newest
+    assert "/memory/block?label=blk_" in newest
+    form = dict(re.findall(r'name="(op|label|writer|since)" value="(.*?)"', newest))
+    assert "banner good" in (await s.post("/memory?show=journal", **form)).text
+    assert "rain" not in (await s.call("memory.show", label="persona"))["text"]
+
+
 async def test_what_was_decided_is_one_line_and_the_record_says_what_was_answered(demo: Site) -> None:
     asked = (await demo.call("permits.list"))["requests"]
     await demo.call("halt.now")  # what is approved is not done meanwhile

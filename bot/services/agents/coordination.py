@@ -78,6 +78,9 @@ class EventRow(Row):
     arguments: str = ""
     """What a tool was told, in short; with `result` as far as the conversation still has it."""
     result: str = ""
+    person: PersonId | None = Field(None, exclude=True)
+    by: str = Field("", exclude=True)
+    """What `person` is called, if it was done by hand."""
 
     @classmethod
     def of(cls, event: Event, call: tuple[str, str], by_hand: str) -> "EventRow":
@@ -86,7 +89,7 @@ class EventRow(Row):
         details = event.details
         if isinstance(details, TaskChanged):
             details = replace(details, before={})  # it is kept for taking the change back
-        return cls.from_record(event, text=text, details=details, arguments=given, result=gave)
+        return cls.from_record(event, text=text, details=details, arguments=given, result=gave, by=by_hand)
 
     def line(self, markup: Markup) -> str:
         seconds = (isinstance(self.details, ToolUsed) and self.details.seconds) or 0.0
