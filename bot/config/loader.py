@@ -135,6 +135,9 @@ class Environment(Section):
 _NAMES = [str(field.alias) for field in Environment.model_fields.values()]
 _PUBLIC = [name for name in _NAMES if name != "CARINA_FAULT"]
 """Those that an error may suggest."""
+_ENVIRONMENT = gettext_noop("environment")
+SECRET = re.compile("KEY|TOKEN|SECRET|PASSWORD")
+"""What the name of a variable contains whose value is shown nowhere."""
 
 
 class Config(FileSettings, Environment):
@@ -146,6 +149,8 @@ class Config(FileSettings, Environment):
     """Secrets of MCP servers, by the name of the variable."""
     misspelled: Mapping[str, str]
     """Variables of the environment that resemble a setting, by that setting. No error: other programs use it, too."""
+    origins: Mapping[str, str]
+    """Where each variable that is set comes from: "environment" or ".env"."""
 
     @property
     def keys(self) -> Mapping[str, SecretStr]:
@@ -258,7 +263,7 @@ def load_config(environ: Mapping[str, str], cwd: Path, *, beginning: bool = Fals
         ]
         if not problems:
             return config
-    hidden = Redactor(value for name, value in given.items() if re.search("KEY|TOKEN|SECRET|PASSWORD", name))
+    hidden = Redactor(value for name, value in given.items() if SECRET.search(name))
     raise ConfigError("\n  ".join([_("the configuration cannot be used:"), *map(hidden.text, problems)]))
 
 
@@ -339,6 +344,7 @@ def _compose(
             "file": paths[1],
             "mcp_secrets": {name: SecretStr(given[name]) for name in variables(settings.mcp) if name in given},
             "misspelled": misspelled(environ, variables(settings.mcp)),
+            "origins": {each: _ENVIRONMENT if environ.get(each) else ".env" for each in _NAMES if each in given},
             "model": settings.model.model_copy(update=chosen),
             "groups": _complete(settings),
             "embedding_model": settings.constellation.embedding_model or environment.embedding_model,

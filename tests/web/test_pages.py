@@ -14,7 +14,7 @@ from urllib.parse import quote
 import pytest
 
 from bot.errors import UserError
-from bot.interfaces.web import logs, pages
+from bot.interfaces.web import logs, memory_pages, pages
 from bot.interfaces.web.memory_pages import side_by_side
 from bot.interfaces.web.render import badge, excerpt, markdown, money, number, source_name
 from bot.logs import setup_logs
@@ -318,6 +318,29 @@ async def test_a_chat_is_searched_and_its_messages_have_links(s: Site) -> None:
     assert rows, "what was said and its answer lead to the page of the message"
     for row in rows:
         assert "dentist is on Elm Street" in (await s.get(row)).text
+
+
+async def test_older_messages_are_a_page_further_on(s: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory_pages, "_MOST", 2)
+    for text in ("the first", "the second", "the third"):
+        await said(s, text)
+    page = (await s.get("/messages")).text
+    assert "the third" in page
+    assert "the first" not in page
+    older = re.search(r'href="(/messages\?before=\d+)"', page)
+    assert older is not None
+    page = (await s.get(older[1])).text
+    assert "the first" in page
+    assert "the second" not in page
+    assert "?before=" not in page, "there are no more"
+
+
+async def test_the_picture_of_the_week_has_a_scale_for_its_costs(demo: Site) -> None:
+    found = re.search(r'<script type="application/json" id="week">(.*?)</script>', (await demo.get("/")).text)
+    assert found is not None
+    (costs,) = (each["values"] for each in json.loads(found[1])["series"] if each.get("scale") == "$")
+    assert sum(costs) == pytest.approx(sum(each["cost_usd"] for each in await demo.call("inbox.days")))
+    assert sum(costs) > 0
 
 
 async def test_what_cannot_be_undone_has_a_red_button(s: Site) -> None:

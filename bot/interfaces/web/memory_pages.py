@@ -167,13 +167,17 @@ async def messages(ctx: Context) -> Response:
     done = await outcome(ctx)
     show = ctx.query("show") if ctx.query("show") in _SHOWN else ""
     rows, undelivered = (), ()
+    older: int | None = None
     if show == "undelivered":
         undelivered = (await ctx.call("outbox.list", limit=_MOST)).rows
     else:
-        rows = (await ctx.call("inbox.list", dead=show == "dead", limit=_MOST)).rows
+        before = {"before": ctx.query("before")} if ctx.query("before") else {}
+        rows = (await ctx.call("inbox.list", dead=show == "dead", limit=_MOST, **before)).rows
+        older = rows[-1].id if len(rows) == _MOST else None
     return ctx.page(
-        "messages.html", title=_("Messages"), tabs=_SHOWN, show=show, rows=rows, undelivered=undelivered, **done
-    )
+        "messages.html", title=_("Messages"), tabs=_SHOWN, show=show, rows=rows, undelivered=undelivered,
+        older=older, **done,
+    )  # fmt: skip
 
 
 async def message(ctx: Context) -> Response:

@@ -3,6 +3,7 @@
 A start creates what the database does not know and leaves the rest, so later changes of a table are applied here.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
@@ -13,7 +14,9 @@ from pydantic import BaseModel, SecretStr
 from bot.agents.permissions.who_may import Action
 from bot.config import Agent, Config, Group
 from bot.config.agent_files import Exchange, read_exchange
+from bot.config.loader import SECRET, Environment
 from bot.errors import UserError
+from bot.secrets import MASK
 from bot.services.agents.agent_tables import Changes, Difference, Tables
 from bot.services.caller import Caller
 from bot.services.registry import AT_TERMINAL, CHANGES_AT_TERMINAL, operation
@@ -25,13 +28,20 @@ from texts import _, gettext_noop
 _LONG = 200
 _ELSEWHERE = frozenset({"agents", "groups", "mcp"})
 """Sections with pages and commands of their own."""
+_PATHS = {"home": "CARINA_HOME", "file": "CARINA_CONFIG"}
+_ALSO_IN_FILE = {"model.default": "CARINA_MODEL", "model.fallback": "CARINA_FALLBACK_MODELS"}
+"""Settings of the file that a variable overrides."""
+_UNSHOWN = frozenset({*_PATHS.values(), *_ALSO_IN_FILE.values(), "CARINA_FAULT", "NO_COLOR"})
+_CREDENTIALS = re.compile(r"(?<=://)[^/\s]+@")
+"""The name and the password in an address."""
+_DEFAULT, _FILE = gettext_noop("default"), gettext_noop("file")
 
 
 class SettingRow(Row):
     name: str
     value: str
     origin: str
-    """"environment", "file" or "default"."""
+    """"environment", ".env", "file" or "default"."""
     secret: bool = False
 
     def line(self, markup: Markup) -> str:
@@ -102,35 +112,34 @@ def _only_stored(rows: Rows, file: Exchange) -> list[Difference]:
 
 
 def _rows(config: Config) -> Iterator[SettingRow]:
-    for name in ("home", "file"):
-        origin = gettext_noop("environment or default")
+    for name, variable in _PATHS.items():
+        origin = config.origins.get(variable, _DEFAULT)
         yield SettingRow(name=f"files.{name}", value=str(getattr(config, name)), origin=origin)
     for name in type(config).model_fields:
         held = getattr(config, name, None)
         if isinstance(held, BaseModel) and name not in _ELSEWHERE:
-            yield from _section(name, held)
-    for name in ("discord_token", "discord_client_secret", "bluesky_password", "embedding_key"):
-        yield _secret(f"secrets.{name}", getattr(config, name))
-    for provider, key in config.keys.items():
-        yield _secret(f"secrets.{provider}_key", key)
+            yield from _section(config, name, held)
+    for name, field in Environment.model_fields.items():
+        if (variable := str(field.alias)) not in _UNSHOWN:
+            yield _variable(config, variable, getattr(config, name))
 
 
-def _section(name: str, held: BaseModel) -> Iterator[SettingRow]:
+def _section(config: Config, name: str, held: BaseModel) -> Iterator[SettingRow]:
     for field in type(held).model_fields:
-        value = getattr(held, field)
+        value, path = getattr(held, field), f"{name}.{field}"
         if isinstance(value, BaseModel):
-            yield from _section(f"{name}.{field}", value)
-        elif isinstance(value, SecretStr):
-            yield _secret(f"{name}.{field}", value)
+            yield from _section(config, path, value)
         else:
-            origin = gettext_noop("file or environment") if field in held.model_fields_set else gettext_noop("default")
-            yield SettingRow(name=f"{name}.{field}", value=_words(value), origin=origin)
+            origin = _FILE if field in held.model_fields_set else _DEFAULT
+            origin = config.origins.get(_ALSO_IN_FILE.get(path, ""), origin)
+            yield SettingRow(name=path, value=_words(value), origin=origin)
 
 
-def _secret(name: str, value: SecretStr | None) -> SettingRow:
-    return SettingRow(
-        name=name, value=_("set") if value else _("not set"), origin=gettext_noop("environment or .env"), secret=True
-    )
+def _variable(config: Config, name: str, value: Any) -> SettingRow:
+    origin = config.origins.get(name, _DEFAULT)
+    if name == "EMBEDDING_MODEL" and config.constellation.embedding_model:
+        origin = _FILE  # which overrides the variable here
+    return SettingRow(name=name, value=_words(value), origin=origin, secret=bool(SECRET.search(name)))
 
 
 def _words(value: Any) -> str:
@@ -139,6 +148,8 @@ def _words(value: Any) -> str:
             return _("yes") if value else _("no")
         case None | "":
             return _("not set")
+        case SecretStr():
+            return _("set")
         case BaseModel():
             return _words(value.model_dump(exclude_none=True))
         case Mapping():
@@ -146,5 +157,5 @@ def _words(value: Any) -> str:
         case tuple() | frozenset() | list():
             text = ", ".join(map(_words, value))
         case _:
-            text = str(value)
+            text = _CREDENTIALS.sub(f"{MASK}@", str(value))
     return text[:_LONG] or _("none")

@@ -138,7 +138,30 @@ def test_where_a_setting_comes_from_is_told_in_the_language_of_the_reader(here: 
     here("language de")
     home = here("settings").stdout.splitlines()[0]
     assert home.startswith("- files.home = ")
-    assert home.endswith(" (Umgebung oder Standard)")
+    assert home.endswith(" (Umgebung)")
+
+
+def test_each_setting_names_where_it_comes_from_and_no_secret(here: Here, tmp_path: Path) -> None:
+    (tmp_path / "carina.toml").write_text('[model]\ntimeout_seconds = 60\nfallback = ["offline"]\n', "utf-8")
+    (tmp_path / ".env").write_text(
+        "CARINA_MODEL=openai:gpt-5-mini\nCARINA_FALLBACK_MODELS=openai:gpt-5\nOPENAI_API_KEY=sk-quite-secret\n"
+        "OPENAI_BASE_URL=http://me:pass@127.0.0.1:1/v1\n",
+        "utf-8",
+    )
+    shown = here("settings").stdout
+    for each in (
+        f"files.home = {tmp_path / 'data'} (environment)",
+        "model.default = openai:gpt-5-mini (.env)",
+        "model.fallback = openai:gpt-5 (.env)",
+        "model.timeout_seconds = 60.0 (file)",
+        "model.retries = 2 (default)",
+        "OPENAI_API_KEY = set (.env)",
+        "ANTHROPIC_API_KEY = not set (default)",
+        "BLUESKY_SERVICE = https://bsky.social (default)",
+        "OPENAI_BASE_URL = http://[secret]@127.0.0.1:1/v1 (.env)",
+    ):
+        assert f"- {each}\n" in shown
+    assert "quite-secret" not in shown
 
 
 def test_what_is_not_set_stands_in_its_column_in_every_language() -> None:

@@ -123,8 +123,8 @@
     const dollars = (value) => `$${value.toLocaleString(language, { minimumFractionDigits: value % 1 ? 2 : 0, maximumFractionDigits: 2 })}`;
     const series = data.series.map((each, index) => ({
       label: each.label, scale: each.scale ?? "y", stroke: color(`--s${index}`), width: 2, points: { show: names.length < 2 },
-      fill: bars ? color(`--s${index}`) : index ? undefined : `${color("--s0")}22`,
-      paths: bars ? uPlot.paths.bars({ size: [0.36, 40], align: index ? 1 : -1, radius: 0.15 }) : undefined,
+      fill: bars && !each.scale ? color(`--s${index}`) : index ? undefined : `${color("--s0")}22`,
+      paths: bars && !each.scale ? uPlot.paths.bars({ size: [0.36, 40], align: index ? 1 : -1, radius: 0.15 }) : undefined,
     }));
     const room = bars || names.length < 2 ? 0.6 : 0;
     figure.replaceChildren();
