@@ -9,6 +9,7 @@ from memory.people.audience import Audience, Scope
 from memory.queue.turns import Turn
 from memory.store.database import Row, Rows, Tx, Value
 from memory.store.ids import AgentId, PersonId, TurnId, snowflakes
+from memory.store.records import asdict
 from memory.store.row_mapper import RowMapper
 
 Period: TypeAlias = Literal["day", "month"]
@@ -19,7 +20,8 @@ _STALE = timedelta(minutes=30)  # longer than any turn takes: the reservation wa
 class Limit(Struct, frozen=True):
     """How much may be spent in each day or month (UTC) on one subject: money, tokens in and out, or both.
 
-    Subjects: "constellation"; "agent:<name>"; "person" and "guild" for each of them; "person:<id>"; "guild:<id>".
+    Subjects: "constellation"; "jobs" for what nobody asked for; "agent:<name>"; "person" and "guild" for each of them;
+    "person:<id>"; "guild:<id>".
     """
 
     subject: str
@@ -43,6 +45,8 @@ class Filter(Struct, frozen=True):
     agent: AgentId | None = None
     person: str | None = None
     guild: str | None = None
+    jobs: bool | None = None
+    """True: only calls of patrols, sleeptime groups, news and upkeep."""
 
 
 class Sum(Struct, frozen=True):
@@ -84,11 +88,14 @@ def spent(rows: Rows, of: Filter, since: datetime, now: datetime) -> Sum:
           SELECT cost_usd AS usd, input_tokens + output_tokens AS tokens FROM model_usage
           WHERE at >= :since AND model <> 'offline' AND (:agent IS NULL OR agent_id = :agent)
             AND (:person IS NULL OR person_id = :person) AND (:guild IS NULL OR guild_id = :guild)
+            AND (:jobs IS NULL OR turn_id IS NULL
+              OR place_id IS NOT NULL AND (person_id IS NULL OR place_id GLOB 'patrol:*'))
           UNION ALL SELECT usd, tokens FROM budget_reservations
           WHERE at >= :stale AND (:agent IS NULL OR agent_id = :agent)
-            AND (:person IS NULL OR person_id = :person) AND (:guild IS NULL OR guild_id = :guild))"""
-    values = {"since": since, "stale": now - _STALE}
-    row: Row | None = rows.one(sql, {**values, "agent": of.agent, "person": of.person, "guild": of.guild})
+            AND (:person IS NULL OR person_id = :person) AND (:guild IS NULL OR guild_id = :guild)
+            AND (:jobs IS NULL OR turn_id = 0
+              OR turn_id IN (SELECT id FROM turns WHERE person_id IS NULL OR place_id GLOB 'patrol:*')))"""
+    row: Row | None = rows.one(sql, {"since": since, "stale": now - _STALE, **asdict(of)})
     return Sum(0, 0, 0) if row is None else Sum(float(row["usd"]), int(row["tokens"]), int(row["unpriced"]))
 
 

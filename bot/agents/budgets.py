@@ -101,19 +101,23 @@ class Budgets(Struct):
         """Whether calls of this agent need a check at all."""
         return bool(self.limits) and self.model_of(agent) != OFFLINE
 
-    def allow(self, tx: Tx, turn: Turn, agent: Agent, request: Request, now: datetime) -> Allowance:
+    def allow(
+        self, tx: Tx, turn: Turn, agent: Agent, request: Request, now: datetime, *, news: bool = False
+    ) -> Allowance:
         """Decide what a call may do, and reserve its estimated cost; tells the person when a lower level begins."""
         spender = Spender(turn.id, agent.id, turn.person, guild_of(turn.scope))
-        level, limit = self._level_for(tx, spender, agent, request, now)
         patrol = place_source(turn.place) == PATROL
+        unasked = patrol or news or turn.person is None
+        level, limit = self._level_for(tx, spender, agent, request, now, unasked=unasked)
         if patrol and level is BudgetLevel.SHORT:
             level = BudgetLevel.OFFLINE  # without its tools a model could only pretend to have looked
-        if limit is not None and level is not BudgetLevel.FULL and not patrol:
+        silent = patrol or (limit is not None and limit.subject == "jobs")  # nobody waits for an answer
+        if limit is not None and level is not BudgetLevel.FULL and not silent:
             _tell(tx, turn, level, limit, now)
         match level:
             case BudgetLevel.REFUSED if limit is not None:
                 return Allowance(
-                    level, agent, words="" if patrol else _words(level, limit, now, place_source(turn.place))
+                    level, agent, words="" if silent else _words(level, limit, now, place_source(turn.place))
                 )
             case BudgetLevel.OFFLINE:
                 return Allowance(level, replace(agent, model=OFFLINE))
@@ -124,7 +128,7 @@ class Budgets(Struct):
 
         Only the first two levels allow it: the rest of a budget is kept for people.
         """
-        level, _limit = self._level_for(tx, spender, agent, request, now)
+        level, _limit = self._level_for(tx, spender, agent, request, now, unasked=True)
         allowed = None if level > BudgetLevel.CHEAPER else self._reserved(tx, level, spender, agent, request, now)
         return None if allowed is None or allowed.reservation is None else allowed
 
@@ -144,13 +148,13 @@ class Budgets(Struct):
         return asked + answer, priced(self.model_of(agent), Usage(asked, answer)).cost_usd
 
     def _level_for(
-        self, rows: Rows, spender: Spender, agent: Agent, request: Request, now: datetime
+        self, rows: Rows, spender: Spender, agent: Agent, request: Request, now: datetime, *, unasked: bool
     ) -> tuple[BudgetLevel, Limit | None]:
-        """The lowest level that a limit demands for a call, and that limit."""
+        """The lowest level that a limit demands for a call, and that limit. `unasked`: no person waits for it."""
         tokens, cost = self._estimate(agent, request)
         lowest: tuple[BudgetLevel, Limit | None] = (BudgetLevel.FULL, None)
         for limit in self.limits:
-            if (counted := _counted(limit, spender, agent)) is None:
+            if (counted := _counted(limit, spender, agent, unasked=unasked)) is None:
                 continue
             spent = spending.spent(rows, counted, spending.period_start(limit.period, now), now)
             after = replace(spent, usd=spent.usd + (cost or 0), tokens=spent.tokens + tokens)
@@ -178,7 +182,7 @@ class Budgets(Struct):
         return BudgetLevel.CHEAPER if share > _CHEAPER_AT and self.ladder.cheaper_model else BudgetLevel.FULL
 
 
-def _counted(limit: Limit, spender: Spender, agent: Agent) -> Filter | None:
+def _counted(limit: Limit, spender: Spender, agent: Agent, *, unasked: bool) -> Filter | None:
     """Whose spending counts against a limit of this spender; None if it is not for them."""
     kind, _, name = limit.subject.partition(":")
     match kind:
@@ -190,6 +194,8 @@ def _counted(limit: Limit, spender: Spender, agent: Agent) -> Filter | None:
         case "guild":
             own = spender.guild is not None and name in ("", spender.guild.partition(":")[2])
             return Filter(guild=spender.guild) if own else None
+        case "jobs":
+            return Filter(jobs=True) if unasked else None
         case _:
             return Filter()
 
@@ -231,6 +237,8 @@ def _most_spent(rows: Rows, limit: Limit, now: datetime) -> Sum:
         case "guild":
             found = [f"guild:{name}"] if name else spending.spenders(rows, "guild_id", since)
             filters = [Filter(guild=each) for each in found]
+        case "jobs":
+            filters = [Filter(jobs=True)]
         case _:
             filters = [Filter()]
     return max(

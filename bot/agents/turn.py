@@ -242,9 +242,10 @@ class TurnRunner:
         kept, now, turn = self._deps.budgets, self._deps.clock(), material.turn
         if not kept.concerns(material.agent):
             return Allowance(BudgetLevel.FULL, material.agent)
-        if any(isinstance(each.payload, NewsEvent) for each in material.asked):  # unlike a patrol, it needs no tools
+        news = any(isinstance(each.payload, NewsEvent) for each in material.asked)
+        if news:  # unlike a patrol, it needs no tools
             turn = replace(turn, place=answer_place(self._deps, turn))
-        return await self._db.write(_RESERVE, lambda tx: kept.allow(tx, turn, material.agent, request, now))
+        return await self._db.write(_RESERVE, lambda tx: kept.allow(tx, turn, material.agent, request, now, news=news))
 
     async def _store_answer(
         self, answer: Answer, material: PromptInputs, allowed: Allowance, request: Request

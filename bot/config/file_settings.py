@@ -53,7 +53,7 @@ from scheduler.zones import local_zone
 from texts import _, gettext_noop
 
 EXPECTED_SUBJECT = gettext_noop(
-    '"constellation", "agent:<name>", "person" or "guild" for each of them, or only one by its ID, such as '
+    '"constellation", "jobs", "agent:<name>", "person" or "guild" for each of them, or only one by its ID, such as '
     '"person:1234" or "guild:1234"'
 )
 
@@ -61,7 +61,7 @@ EXPECTED_SUBJECT = gettext_noop(
 def check_subject(text: str) -> str:
     """Check the subject of a budget; an id of only digits is Discord's. Raises ValueError."""
     text = re.sub(r"(person|guild):(\d+)", r"\1:discord:\2", text.strip())
-    if re.fullmatch(r"constellation|person|guild|agent:\S.{0,63}|(person|guild):\S{1,100}", text):
+    if re.fullmatch(r"constellation|jobs|person|guild|agent:\S.{0,63}|(person|guild):\S{1,100}", text):
         return text
     raise ValueError(_(EXPECTED_SUBJECT))
 

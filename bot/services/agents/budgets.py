@@ -31,6 +31,7 @@ _SWEEP = commit_point("budget.sweep")
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _GENERAL = {
     "constellation": gettext_noop("everything together"),
+    "jobs": gettext_noop("what agents do on their own"),
     "person": gettext_noop("each person"),
     "guild": gettext_noop("each server"),
 }
@@ -51,7 +52,7 @@ class SetBudget(Arguments):
         str,
         Field(max_length=100),
         Param(
-            "What it limits: constellation, agent:NAME, person or guild, or one person or server by ID",
+            "What it limits: constellation, jobs, agent:NAME, person or guild, or one person or server by ID",
             example="agent:Carina",
             suggests="spending",
         ),

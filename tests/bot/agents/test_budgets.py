@@ -8,7 +8,8 @@ import pytest
 from bot.agents.budgets import Budgets, BudgetThresholds
 from bot.models.base import Answer, FailedModel, Request, Trouble, Usage
 from memory import spending
-from memory.spending import Filter, Limit, Period
+from memory.agents import agents
+from memory.spending import Filter, Limit, Period, Spender
 from memory.store.ids import AgentId, TurnId
 from tests.bot.parts import ANN, BOB, said
 from tests.bot.stage import Service, Setting, running, talked
@@ -88,6 +89,37 @@ async def test_a_guild_has_its_own(tmp_path: Path) -> None:
         assert guild.startswith("guild:")
         await service.heard(said("hello", 2, speaker=BOB))
         assert asked_of(service) == ["", "offline"]
+
+
+async def test_what_agents_do_on_their_own_has_a_budget_that_leaves_answers_alone(tmp_path: Path) -> None:
+    kept = limited(Limit("jobs", DAY, tokens=10_000))
+    async with running(tmp_path, Setting(budgets=kept)) as service:
+        service.model.replies.append(costing(20_000))
+        await service.heard(said("hello", 1))
+        (agent,) = await service.read(agents)
+        cost = spending.ModelCost(PRICED, 20_000, 0, 0, 0, 0.0)
+        now, upkeep, asked = service.clock(), Spender(None, agent.id, None, None), Request("", ())
+
+        async def allowed() -> bool:
+            found = await service.write(lambda tx: kept.allow_upkeep(tx, upkeep, agent, asked, now))
+            await service.write(spending.release_all)
+            return found is not None
+
+        assert await allowed(), "what an answer cost does not count"
+        await service.write(lambda tx: spending.reserve(tx, upkeep, None, 20_000, now))
+        (state,) = await service.read(lambda rows: kept.states(rows, now))
+        assert state.spent.tokens == 20_000
+        await service.write(lambda tx: spending.record_upkeep(tx, agent.id, None, cost, now))
+        assert not await allowed()
+        await service.write(
+            lambda tx: tx.run("UPDATE model_usage SET turn_id = 1, place_id = 'patrol:x', person_id = 'x'")
+        )
+        assert not await allowed(), "what a patrol cost counts, though its turn is the owner's"
+        await service.write(lambda tx: tx.run("UPDATE model_usage SET place_id = NULL, person_id = NULL"))
+        assert await allowed(), "what answers to an erased person cost does not"
+        await service.write(lambda tx: spending.record_upkeep(tx, agent.id, None, cost, now))
+        await service.heard(said("hello", 2))
+        assert asked_of(service) == ["", ""]
 
 
 async def test_a_call_that_fails_reserves_nothing_for_longer(tmp_path: Path) -> None:
