@@ -16,7 +16,6 @@ from memory.people.web_keys import KeyScope, Kind, NewKey
 from memory.queue import messages
 from memory.store.clock import Clock
 from memory.store.constellation import Constellations
-from memory.store.database import Database
 from memory.store.faults import commit_point
 from memory.store.ids import PersonId
 from texts import _
@@ -60,10 +59,6 @@ class SignInLinks(Struct, frozen=True):
     clock: Clock
     address: Callable[[], str]
     public_url: str
-
-    @property
-    def registry(self) -> Database:
-        return self.constellations.registry
 
     @operation("dashboard.open", "Get a link that signs you in to the dashboard", Action.WEB, _OPENS)
     async def open_dashboard(self, _caller: Caller, person: _Person = "") -> SignInLink:
@@ -109,16 +104,16 @@ class SignInLinks(Struct, frozen=True):
 
     async def first_link(self) -> str:
         """The URL of a new sign-in link if no key exists at all; else empty."""
-        if await self.registry.read(web_keys.any_made):
+        if await self.constellations.registry.read(web_keys.any_made):
             return ""
         return (await self._link(None)).url
 
     async def sign_in(self, code: str, browser: str) -> str | None:
         """Use up a code for a new session; returns its secret, or None if the code is invalid."""
         now = self.clock()
-        if await self.registry.read(lambda rows: web_keys.find(rows, Kind.CODE, code, now)) is None:
+        if await self.constellations.registry.read(lambda rows: web_keys.find(rows, Kind.CODE, code, now)) is None:
             return None  # a wrong code costs no write
-        return await self.registry.write(
+        return await self.constellations.registry.write(
             _SIGN_IN, lambda tx: web_keys.use_sign_in_code(tx, code, browser, now), durable=True
         )
 
@@ -133,4 +128,4 @@ class SignInLinks(Struct, frozen=True):
 
     async def _add(self, new: NewKey) -> str:
         now = self.clock()
-        return await self.registry.write(_SIGN_IN, lambda tx: web_keys.add(tx, new, now), durable=True)
+        return await self.constellations.registry.write(_SIGN_IN, lambda tx: web_keys.add(tx, new, now), durable=True)
