@@ -211,6 +211,7 @@ def _look_back(intent: Intent, context: Context) -> Lines:
     days = {"since": f"{first}T00:00:00Z", "until": f"{last + timedelta(days=last < date.max)}T00:00:00Z"}
     search = _searches("past", [intent.text], {"domain": "conversations", **days}, context, _MOST_SAID * 2)
     heard = [hit for hit in context.hits(*search) if hit.text.strip() not in context.turn.said]
+    heard = [hit for hit in heard if context.language.stems(intent.text) & context.language.stems(hit.text)] or heard
     newest = sorted(heard, key=lambda hit: hit.order)[-_MOST_SAID:]
     phrase = "talked_none" if not heard else "talked_last" if len(heard) > len(newest) else "talked"
     lines = [context.language.say(phrase, span=" – ".join(dict.fromkeys(map(context.language.day, (first, last)))))]
@@ -305,30 +306,30 @@ def _end(intent: Intent, context: Context) -> Lines:
     every: list[str] | None = context.language.data["lists"].get(intent.name)
     tools = [tool for tool in every or tools if tool in context.turn.tools] or tools[:1]
     rows = _rows(tools, context, days=366)
-    fitting = _named(intent.text, rows, context)
+    named = _named(intent.text, rows, context)
     if not every:  # what rang last is done or put off, what is to come is canceled or moved
-        rang = sorted((row for row in fitting if row.rang), key=lambda row: row.rang or (False, ""))[-1:]
-        ahead, late = [row for row in fitting if not row.rang], operation in ("done", "snooze")
-        fitting = rang or (ahead if intent.text else []) if late else ahead or rang
-    if not fitting or not (len(fitting) == 1 or every):
-        named = context.language.say("quote" if intent.text else "that", text=intent.text[:_LONGEST_LINE])
-        missing = STATEMENT if intent.act == "done_perhaps" else Intent("not_one" if fitting else "not_found", named)
-        several = [context.listed(row) for row in fitting[:_SHOWN] if missing is not STATEMENT]
+        rang = sorted((row for row in named if row.rang), key=lambda row: row.rang or (False, ""))[-1:]
+        ahead = [row for row in named if not row.rang and (operation or row.kind != "tasks")]  # a task moves last
+        named = rang or (ahead if intent.text else []) if operation in ("done", "snooze") else ahead or rang or named
+    if not named or not (len(named) == 1 or every):
+        name = context.language.say("quote" if intent.text else "that", text=intent.text[:_LONGEST_LINE])
+        missing = STATEMENT if intent.act == "done_perhaps" else Intent("not_one" if named else "not_found", name)
+        several = [context.listed(row) for row in named[:_SHOWN] if missing is not STATEMENT]
         return Lines("\n".join([_say(missing, context).text, *several]))
     if intent.act == "move":
-        return _move(intent, fitting[0], context)
+        return _move(intent, named[0], context)
     # Of several things in one task ("milk and bread") each has to be named.
-    tasks = [row.text for row in fitting if not every and (row.kind == "tasks" or operation == "done")]
+    tasks = [row.text for row in named if not every and (row.kind == "tasks" or operation == "done")]
     things = [Record(text=each) for text in tasks for each in context.language.split("items", text)]
     if (stems := context.language.stems(intent.text)) and not all(_counts(stems, things, context)):
-        return context.timed("part", fitting[0])
+        return context.timed("part", named[0])
     given = {"when": intent.when} if intent.when else {}
-    calls = [context.call(f"end{row.id}", row.kind, operation=operation, which=row.id, **given) for row in fitting]
+    calls = [context.call(f"end{row.id}", row.kind, operation=operation, which=row.id, **given) for row in named]
     context.make(*calls)
-    ids = {row.id for row in fitting}
+    ids = {row.id for row in named}
     for _ in rows:  # a step may have steps
         ids |= {each.id for each in rows if each.under in ids}
-    steps = 0 if any(map(context.failure, calls)) else len(ids) - len(fitting)
+    steps = 0 if any(map(context.failure, calls)) else len(ids) - len(named)
     more = context.language.say("and_steps", count=steps) if steps else ""
     said = [context.failure(call) or context.timed(phrase, Record.read(context.data(call))).text for call in calls]
     return Lines("\n".join(said) + f" {more}".rstrip())
@@ -361,8 +362,8 @@ def _move(intent: Intent, row: Record, context: Context) -> Lines:
     at = coming(intent.when, was, code) if intent.name == "by" else later(intent.when, was, now, code, row.text)
     if at is None or at <= now or (row.rule and row.kind == "events"):
         return _say(Intent("cannot_move"), context)
-    if row.kind == "reminders":
-        moved = context.result("move", row.kind, operation="snooze", which=row.id, when=at.isoformat())
+    if how := context.language.data["moves"].get(row.kind):
+        moved = context.result("move", row.kind, operation=how["by"], which=row.id, **{how["to"]: at.isoformat()})
         return context.timed("moved_once" if row.rule else "moved", moved)
     ends = (at + (row.ends - was)).isoformat() if row.ends else ""
     moving = Intent("event", row.text, "moved", at.isoformat(), ends, row.text)

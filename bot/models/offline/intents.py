@@ -251,9 +251,8 @@ class Parser(Struct, frozen=True):
                 return Intent(act, what, next(filter(self.language.data["lists"].__contains__, groups), "reminders"))
             case "move" | "snooze":
                 when = self._time_alone(groups.get("when") or groups.get("by", ""))
-                return (
-                    Intent(act, self._title(what), "by" * ("by" in groups), when) if when or act == "snooze" else None
-                )
+                moved = Intent(act, self._title(what), "by" * ("by" in groups), when)
+                return moved if when or act == "snooze" else None
             case "task" | "tasks" | "done" | "cancel" if (title := self._title(what)) or rest:
                 return self.task(title)._replace(act=act) if act in ("task", "tasks") else Intent(name, title)
         return None

@@ -342,6 +342,20 @@ def test_a_look_back_tells_when_more_was_said_than_it_shows() -> None:
     assert talk.say("what did we talk about?").startswith("This is the last of what was said (")
 
 
+def test_a_look_back_at_something_leaves_out_what_is_only_near_it_in_meaning() -> None:
+    class Near(Memory):
+        def search(self, arguments: dict[str, Any], speaker: str) -> dict[str, Any]:
+            return super().search({**arguments, "query": ""}, speaker)
+
+    talk = Talk(Near())
+    talk.say("the keys lie in the drawer")
+    talk.say("I can't focus")
+    shown = talk.say("what did I say today about the keys?")
+    assert "the keys lie in the drawer" in shown
+    assert "focus" not in shown
+    assert "focus" in talk.say("what did I say today about concentration?"), "where nothing names it, what is near"
+
+
 def test_an_event_that_is_there_is_not_added_again() -> None:
     class Calendar(Agenda):
         def run(self, call: Any, speaker: str) -> ToolMessage:

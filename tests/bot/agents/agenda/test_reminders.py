@@ -338,6 +338,14 @@ async def test_without_a_model_an_event_is_moved_and_found_and_every_timer_ends_
             ("push back the dentist by an hour", "Moved, now"),
             ("what's on next week?", "Coming up in the next 15 days:\n- dentist – "),
         ),
+        (
+            ("new task: pay rent by friday", "Added to your tasks, due"),
+            ("move rent to thursday", "Moved, now"),
+            ("move the rent to yesterday", "The new time must be in the future"),
+            ("remind me on Friday at 9 to pay rent", "I'll remind you"),
+            ("move rent to 10", "<t:1795773600:R>: pay rent."),  # the reminder, which has a time
+            ("cancel the rent reminder", "More than one thing matches"),
+        ),
     ],
     ids=lambda talk: str(talk[0][0]),
 )
