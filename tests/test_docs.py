@@ -3,6 +3,7 @@
 import os
 import re
 import shlex
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -109,6 +110,12 @@ def test_the_readme_names_every_command() -> None:
     table = README[README.index("## Commands") : README.index("Exit codes")].replace("\\|", "|")
     for words in names:
         assert _documented(words, table), f"the README's table of commands lacks {' '.join(words)}"
+
+
+def test_the_documentation_names_the_extras_that_add_something() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    table = (ROOT / "docs" / "installing.md").read_text("utf-8").partition("| extra |")[2].partition("\n\n")[0]
+    assert re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE) == [name for name, needed in extras.items() if needed]
 
 
 def _names(command: object, before: tuple[str, ...]) -> list[tuple[str, ...]]:
