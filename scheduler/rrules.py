@@ -56,6 +56,12 @@ class Rule(Struct, frozen=True):
         frequency, count = parts["FREQ"], int(parts.pop("COUNT", 0))
         until, limits = _until(parts.pop("UNTIL", ""), self.zone), _limits(parts)
         start = self.start if count else _forwarded(self.start, parts, since)
+        if not _FIRST_YEAR <= start.year <= _LAST_YEAR:
+            raise Refused(
+                "a recurrence rule must begin between {first_year} and {last_year}",
+                first_year=_FIRST_YEAR,
+                last_year=_LAST_YEAR,
+            )
         end = max(since, start) + _HORIZONS.get(frequency, _FAR)
         end = end if until is None else min(end, until)
         found = (wall for wall in _expanded(parts, start, end) if limits.allow(wall))
@@ -144,12 +150,6 @@ def _forwarded(start: datetime, parts: dict[str, str], since: datetime) -> datet
 
 
 def _expanded(parts: dict[str, str], start: datetime, end: datetime) -> Iterator[datetime]:
-    if not _FIRST_YEAR <= start.year <= _LAST_YEAR:
-        raise Refused(
-            "a recurrence rule must begin between {first_year} and {last_year}",
-            first_year=_FIRST_YEAR,
-            last_year=_LAST_YEAR,
-        )
     ahead = 0 if parts["FREQ"] in _PERIODS else _CALENDARS
     text = ";".join(f"{name}={value}" for name, value in parts.items())
     made = rrulestr(text, dtstart=_shifted(start, ahead))

@@ -187,11 +187,8 @@ def _kind(annotation: Any, name: str) -> tuple[Kind, tuple[str, ...]]:
 
 def _require_usable(given: object, kind: Kind, name: str) -> None:
     """Raise CallError for what no operation can store, or name a file."""
-    values = given if isinstance(given, list | tuple) else (given,)
-    if len(values) > _MOST_VALUES:
-        raise CallError("{name}: expected {most} or fewer entries", name=name, most=_MOST_VALUES)
     try:
-        for value in values:
+        for value in given if isinstance(given, list | tuple) else (given,):
             if kind == "path" and isinstance(value, str | Path):
                 os.lstat(value)
             elif isinstance(value, str) and storable(value) != value:
@@ -217,8 +214,6 @@ Suggestions: TypeAlias = Iterable[tuple[str, str] | str]
 """The same as services return it: a value may stand for itself. An operation can also return a list of rows."""
 
 _SECONDS = 25.0  # less than a command waits for its answer
-_MOST_VALUES = 500
-"""That an argument takes: of more, SQLite makes no condition."""
 _REFUSALS = (Refused, BlockExists, BlockNotFound, BlockRefused, BlockTooLong, EntryNotFound)
 """Errors of memory whose text is for the caller; other store errors are about the store."""
 _DAMAGED = gettext_noop(

@@ -83,10 +83,14 @@ def narrowing(table: Table, query: Query) -> list[Condition]:
     return [*in_time, *table.also(query), *_given(table, query)]
 
 
+_MOST_WANTED = 100  # more tags than an entry has, and fewer than SQLite joins to one condition
+
+
 def _given(table: Table, query: Query) -> Iterator[Condition]:
     for name, sql in table.conditions.items():
         value = getattr(query, name)
-        for each in value if isinstance(value, tuple) else () if value is None else (value,):
+        many = (*dict.fromkeys(value),)[:_MOST_WANTED] if isinstance(value, tuple) else (value,)
+        for each in () if value is None else many:
             yield Condition(sql, (each,) * sql.count("?"))
 
 

@@ -89,24 +89,29 @@ class Grammar:
 
     def _figure(self, instead: str, found: re.Match[str]) -> str:
         groups = found.groupdict("")
-        said, minute = groups.get("hour", "0").casefold(), int(self.number(groups.get("minute", "0")))
+        said, minute = _folded(groups.get("hour", "0")), int(self.number(groups.get("minute", "0")))
         hour = self.hours[said] if said in self.hours else int(said)
         before = (hour - 2) % 12 + 1 if hour <= 12 else hour - 1
         minutes = {"past": minute, "to": 60 - minute, "before_half": 30 - minute, "past_half": 30 + minute}
         return str(instead).format(hour=hour, before=before, at=groups.get("at", ""), **minutes)
 
     def number(self, said: str) -> float:
-        known = self.numbers.get(" ".join(said.casefold().split()))
+        known = self.numbers.get(" ".join(_folded(said).split()))
         return float(said.replace(",", ".")) if known is None else known
 
     def unit(self, said: str) -> str:
         """The name that timedelta has for a unit of time."""
-        return self.units.get(said.casefold()) or self.units[said.casefold().removesuffix("s")]
+        return self.units.get(_folded(said)) or self.units[_folded(said).removesuffix("s")]
 
     def weekdays_of(self, said: str) -> list[int]:
         """The weekdays in a list, as numbers from Monday on; names may be shortened."""
-        found = self.named.findall(said.casefold())
+        found = self.named.findall(_folded(said))
         return [next(at for at, day in enumerate(self.weekdays) if day.startswith(each)) for each in found]
+
+
+def _folded(said: str) -> str:
+    """In small letters; without the i that Turkish has besides, which patterns take for an i, too."""
+    return said.casefold().replace("i\u0307", "i").replace("ı", "i")
 
 
 _LONGEST = 2_000
@@ -439,7 +444,7 @@ def _date(found: re.Match[str], table: Grammar, today: date) -> date:
         if following is None:
             raise Refused("No month has a day {day}.", day=day)
         return following
-    month = groups["month"].casefold()
+    month = _folded(groups["month"])
     names = table.months
     number = int(month) if month.isdigit() else next(i for i, name in enumerate(names, 1) if name[:3] == month[:3])
     if number > 12 >= day:  # 24/12 where 12/24 is usual

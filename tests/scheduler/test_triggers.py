@@ -198,3 +198,8 @@ def test_quiet_hours_by_day() -> None:
 def test_a_machine_that_names_no_zone_is_in_utc(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(zones, "get_localzone_name", lambda: None)
     assert zones.local_zone() == "UTC"
+
+
+def test_a_rule_that_begins_with_the_last_years_is_refused() -> None:
+    with pytest.raises(Refused, match="must begin between"):
+        next_run(RecurrenceTrigger("FREQ=DAILY", datetime.fromisoformat("9999-12-31T23:59"), "UTC"), NOON)

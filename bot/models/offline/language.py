@@ -132,7 +132,7 @@ class Language:
         """A text with the words of a table replaced: those left out in typing (spell), or seen from our side (turn)."""
         instead: Mapping[str, str] = self.data[table]
         for pattern, _ in self.patterns("search", table) if instead else ():
-            text = pattern.sub(lambda found: instead[found[0].lower()], text)
+            text = pattern.sub(lambda found: instead.get(found[0].lower(), found[0]), text)
         return text
 
     def _stem(self, text: str) -> str:

@@ -167,7 +167,6 @@ async def test_a_call_gives_the_result_of_the_method_without_secrets() -> None:
         ({"words": "x", "other": 1}, "other: extra inputs are not permitted"),
         ({"words": "x\ud800"}, "words contains a NUL character or half of a surrogate pair"),
         ({"words": "x\0"}, "words contains a NUL character or half of a surrogate pair"),
-        ({"words": ["x"] * 501}, "words: expected 500 or fewer entries"),
     ],
 )
 async def test_a_wrong_argument_is_named(given: dict[str, Any], words: str) -> None:

@@ -195,6 +195,7 @@ def test_no_text_breaks_a_search_or_finds_what_is_not_meant(world: World, text: 
     found: list[Hit] = look(world, text).hits
     assert all(hit.audience == GUILD for hit in found)
     assert look(world, "hamster", author=name, category=name, tags=(name,)).hits == []
+    assert look(world, "hamster", tags=tuple(f"{name}{number}" for number in range(1_000))).hits == []
     assert look(world, "hamster", person=PersonId(f"x{name}"), place=PlaceId(name)).hits == []
 
 
