@@ -283,6 +283,7 @@ async def test_a_list_has_pages_and_what_can_be_done_with_one_of_its_things_also
         await t.ana.press(chosen, "Forget")
         assert (await t.final(chosen)).startswith("Forgotten")
         blocks = (await t.ana.command("memory list")).shown
+        assert "memory show" not in blocks.text, "a button shows a block"
         (persona,) = [
             each["value"]
             for part in parts(blocks.components)
