@@ -41,7 +41,7 @@ from bot.services.names import (
     shown_block,
     where,
 )
-from bot.services.registry import KEEPS, Arguments, Options, Param, Suggestions, operation, suggestions
+from bot.services.registry import FORM, KEEPS, Arguments, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Listing
 from bot.services.transactions import ZonedService, commit
 from memory import agents
@@ -62,7 +62,6 @@ from scheduler.zones import zone_of
 from texts import _, error_text, ngettext
 
 _VERIFIES = Options(via=TERMINAL_ONLY, changes=True, seconds=None)
-_FORM = Options(changes=True, keeps=True, offered=False)
 
 _Version = Annotated[int, Param("Version number, as the history shows it")]
 _FieldName = Annotated[str, Param("Edit only this field", suggests="fields")]
@@ -168,7 +167,7 @@ class Blocks(ZonedService, frozen=True):
         block = edit(lambda opened: opened.document.change(added))
         return EditResult(block=named.name, field=path, version=block.version, merged=False, text=block.content)
 
-    @operation("memory.form", "Open a form with a block, or one of its fields", Action.EDIT_OWN, _FORM)
+    @operation("memory.form", "Open a form with a block, or one of its fields", Action.EDIT_OWN, FORM)
     def open_form(self, rows: Rows, caller: Caller, label: WritableBlock, field: _FieldName = "") -> FormContents:
         block = find_named(rows, caller.scope, label).block
         revert.require_hand(self._hand(caller), block)

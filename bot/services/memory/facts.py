@@ -10,7 +10,7 @@ from bot.agents.permissions.who_may import Action, Change, MemoryRights
 from bot.errors import UserError
 from bot.services.caller import Caller
 from bot.services.names import find_living
-from bot.services.registry import KEEPS, LISTS, Options, Param, Suggestions, operation, suggestions
+from bot.services.registry import FORM, KEEPS, LISTS, Param, Suggestions, operation, suggestions
 from bot.services.results import Entry, Listing, Markup, Row
 from bot.services.transactions import MemoryService
 from memory import agents
@@ -27,7 +27,6 @@ from memory.store.row_mapper import ending
 from sources.text import one_line
 from texts import _, source
 
-_FORM = Options(changes=True, keeps=True, offered=False)
 _Which = Annotated[str, Param("Number of the fact, as listed", example="856122", suggests="facts")]
 _Agent = Annotated[str, Param("Name of the agent", metavar="NAME", suggests="agents")]
 _Words = Annotated[str, Field(min_length=1, max_length=fact_extraction.LONGEST)]
@@ -118,7 +117,7 @@ class Facts(MemoryService, frozen=True):
         facts.forget(tx, old.id)
         return Entry(done=_("Now"), row=self._row(caller, self._learned(tx, said, source, caller.scope)), more=also)
 
-    @operation("facts.form", "Open a form with one of your facts", Action.CHANGE_OWN, _FORM)
+    @operation("facts.form", "Open a form with one of your facts", Action.CHANGE_OWN, FORM)
     def open_form(self, rows: Rows, caller: Caller, fact: _Which) -> Entry[FactRow]:
         return Entry(done=_("Now"), row=self._row(caller, self._changeable(rows, caller, fact, Change.CORRECT)))
 

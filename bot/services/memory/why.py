@@ -19,7 +19,7 @@ from bot.agents.tools.base import Toolset
 from bot.errors import UserError
 from bot.services.caller import Caller, Via
 from bot.services.names import place_as_read, shown_block
-from bot.services.registry import Arguments, Options, Param, operation
+from bot.services.registry import FORM, Arguments, Options, Param, operation
 from bot.services.results import Markup, Result, Row, forgotten
 from bot.services.transactions import MemoryService
 from memory import agents, why
@@ -68,7 +68,6 @@ _READERS = {
     "person": gettext_noop("one person can read it, in direct messages"),
 }
 _CHANGES = Options(changes=True, offered=False)
-_KEEPS = Options(changes=True, keeps=True, offered=False)
 
 
 _Message = Annotated[
@@ -250,7 +249,7 @@ class Why(MemoryService, frozen=True):
         found = self._permitted(rows, caller, Change.CORRECT, "entry", arguments.id)
         return Correctable(id=found.id, text=found.text, mark=text_mark(found.text))
 
-    @operation("why.correct", "Correct an entry that an answer used", Action.CHANGE_OWN, _KEEPS)
+    @operation("why.correct", "Correct an entry that an answer used", Action.CHANGE_OWN, FORM)
     def correct(self, tx: Tx, caller: Caller, arguments: CorrectEntry) -> str:
         """Rewrite it, unless it was changed since the form was opened."""
         now = self.clock()

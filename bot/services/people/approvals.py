@@ -111,8 +111,8 @@ class RequestRow(Row):
     @property
     def called(self) -> str:
         """Also with its number and who asked, as several may be alike."""
-        asked = _("asked by {person}", person=self.name) if self.name else ""
-        return f"{', '.join(filter(None, (f'{self.tool} #{code(self.id)}', asked)))}: {self.reason}"
+        asked = ", " + _("asked by {person}", person=self.name) if self.name else ""
+        return f"{self.tool} #{code(self.id)}{asked}: {self.reason}"
 
     def line(self, markup: Markup) -> str:
         if isinstance(markup, Plain):
