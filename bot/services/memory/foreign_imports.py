@@ -14,6 +14,7 @@ from pydantic import Field, ValidationError
 from bot.agents.initial_blocks import seed_agent
 from bot.agents.permissions.who_may import Action
 from bot.config.file_settings import Agent as Section
+from bot.config.problems import unfit
 from bot.errors import CallError, UserError
 from bot.runtime.bootstrap import agent_row
 from bot.services.caller import TERMINAL_ONLY, Caller
@@ -256,8 +257,11 @@ def _store(tx: Tx, batch: Sequence[Record], target: _Target) -> list[Outcome]:
         if outcomes is None:
             try:
                 outcomes = _outcomes(each, _stored(tx, each, target))
-            except (Refused, ValidationError) as error:
+            except Refused as error:
                 outcomes = _refused(each, error_text(error)[:500])
+            except ValidationError as error:
+                wrong = (f"{'.'.join(map(str, item['loc']))}: {unfit(item)}" for item in error.errors())
+                outcomes = _refused(each, "; ".join(wrong)[:500])
         for outcome in outcomes:
             if outcome.outcome != "known":
                 import_outcomes.note(tx, target.source, target.origin, outcome, target.now)

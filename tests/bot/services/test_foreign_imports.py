@@ -225,6 +225,16 @@ async def test_a_limit_that_is_no_number_leaves_the_rest_of_the_file(
     assert await rows(database, sql) == [("I am Sam.", usual_limit("core"))]
 
 
+async def test_an_agent_whose_name_a_terminal_would_obey_is_left_out_with_the_reason(
+    imports: Imports, database: Database, tmp_path: Path
+) -> None:
+    (tmp_path / "sam.af").write_text(json.dumps({"name": "Sam\n\x1b[2J", "core_memory": []}), "utf-8")
+    report = await imports.letta(OLGA, given(tmp_path / "sam.af"))
+    reason = "name: expected a name of 1 to 64 characters on one line"
+    assert [(each.outcome, each.reason) for each in report.listed] == [("refused", reason)]
+    assert await rows(database, "SELECT name FROM agents") == [("Ada",)]
+
+
 def version_1(path: Path, version: int = 3) -> Path:
     """Made from the seeds' description: memories with a label, content, type, pinned and permission."""
     memories = [
