@@ -28,6 +28,8 @@ OVER_LIMIT = gettext_noop("over the rate limit")
 """Why a row waits: the rate limit."""
 NOBODY = gettext_noop("nobody in the group answers")
 """Why a row waits or was dropped: no agent of the group is active."""
+DISCARDED = gettext_noop("discarded")
+"""Why a given-up row is done: somebody decided that it needs no answer."""
 KEPT = timedelta(days=7)
 """How long a row waits for an agent."""
 
@@ -357,6 +359,8 @@ def set_aside(tx: Tx, rows: list[InRow], why: str, now: datetime) -> None:
     sql = "UPDATE inbox SET status = 'done', done_at = ?, last_error = ?, payload = '{}' WHERE id = ?"
     for row in rows:
         tx.run(sql, (now, why, row.id))
+        if row.source == "api" and row.turn is not None:
+            message_files.forget_of_programs(tx, row.turn)
 
 
 def revive(tx: Tx, identifier: InboxId) -> InRow | None:

@@ -335,6 +335,21 @@ async def test_older_messages_are_a_page_further_on(s: Site, monkeypatch: pytest
     assert "?before=" not in page, "there are no more"
 
 
+async def test_a_message_that_failed_is_discarded_on_its_page(s: Site) -> None:
+    await said(s, "never mind")
+    sql = "UPDATE inbox SET status = 'dead'"
+    await s.app.services.database.write(_ARRIVE, lambda tx: tx.run(sql))
+    page = (await s.get("/messages?show=dead")).text
+    form = dict(re.findall(r'name="(op|row)" value="(.*?)"', page[: page.index("Discard")].rpartition("<form")[2]))
+    assert form["op"] == "inbox.drop"
+    assert "banner good" in (await s.post("/messages?show=dead", **form)).text
+    assert "never mind" not in (await s.get("/messages?show=dead")).text
+    assert "Nothing needs your attention" in (await s.get("/")).text
+    shown = (await s.get(f"/messages/{form['row']}")).text
+    assert "never mind" in shown
+    assert "discarded" in shown
+
+
 async def test_the_picture_of_the_week_has_a_scale_for_its_costs(demo: Site) -> None:
     found = re.search(r'<script type="application/json" id="week">(.*?)</script>', (await demo.get("/")).text)
     assert found is not None

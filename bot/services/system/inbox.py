@@ -48,6 +48,8 @@ _Dead = Annotated[str, Param("Number in the list", example="1", suggests="dead")
 _OWN_SUGGESTED = 25
 _SHOWN = 80  # characters of a message
 _NONE = gettext_noop("You have no failed messages to retry.")
+_NOT_FAILED = gettext_noop("Message {which} has not failed. `carina inbox list` shows which have.")
+_GONE = gettext_noop("I can no longer answer that.")
 _Message = Annotated[str, Param("Number from my apology", example="1", suggests="unanswered")]
 _HIDDEN = gettext_noop("(you cannot read it, or it is gone)")
 _Days = Annotated[int, Field(ge=1, le=366), Param("How many days")]
@@ -136,8 +138,17 @@ class Inbox(MemoryService, frozen=True):
     @operation("inbox.retry", "Retry a failed message", Action.INBOX)
     def retry(self, tx: Tx, caller: Caller, row: _Dead) -> Entry[InboxRow]:
         if (revived := _revive(tx, find_message(tx, row).id, self.clock())) is None:
-            raise UserError("Message {which} has not failed. `carina inbox list` shows which have.", which=row)
+            raise UserError(_NOT_FAILED, which=row)
         return Entry(done=_("Retrying"), row=InboxRow.of(tx, revived, caller.scope))
+
+    @operation("inbox.drop", "Discard a failed message, which stays in the conversation", Action.INBOX)
+    def drop(self, tx: Tx, caller: Caller, row: _Dead) -> Entry[InboxRow]:
+        """Count it as failed no longer; nobody can have it answered any more."""
+        if (found := find_message(tx, row)).status is not Status.DEAD:
+            raise UserError(_NOT_FAILED, which=row)
+        inbox.set_aside(tx, [found], inbox.DISCARDED, self.clock())
+        _withdraw_buttons(tx, found.id, self.clock())
+        return Entry(done=_("Discarded"), row=InboxRow.of(tx, find_message(tx, str(found.id)), caller.scope))
 
     @suggestions("inbox")
     def suggest(self, rows: Rows, caller: Caller) -> Suggestions:
@@ -158,13 +169,15 @@ class Inbox(MemoryService, frozen=True):
     @operation("retry", "Retry a message that I could not answer", Action.CHANGE_OWN, KEEPS)
     def retry_own(self, tx: Tx, caller: Caller, message: _Message) -> str:
         row = self._answerable(tx, caller, message)
+        if row.status is Status.DONE and row.last_error == inbox.DISCARDED:
+            raise Refused(_GONE)
         if row.status is not Status.DEAD:
             return _("I am already working on it.") if row.status is not Status.DONE else _("That has been answered.")
         said = None if row.message is None else messages.of_id(tx, row.message)
         if said is not None and said.deleted_at is not None:
             raise Refused("The message was deleted, so there is nothing to answer.")
         if _revive(tx, row.id, self.clock()) is None:
-            raise Refused("I can no longer answer that.")
+            raise Refused(_GONE)
         if self.halted():
             return _("Everything is halted. I will try again when the halt is released.")
         return _("I am trying again now.")
@@ -203,14 +216,18 @@ def find_message(rows: Rows, which: str) -> InRow:
 
 
 def _revive(tx: Tx, row: InboxId, now: datetime) -> InRow | None:
-    """Retry a given-up message, and remove the buttons from what says so; on Bluesky there are none."""
     revived = inbox.revive(tx, row)
     if revived is not None:
-        for told in (*outbox.of_prefix(tx, f"given_up/{row}/"), *outbox.of_prefix(tx, f"notice/dead/{row}/")):
-            pressed = isinstance(told.detail, TextDetail) and told.detail.press is not None
-            if pressed and told.source != BLUESKY and not outbox.withdraw(tx, told.id) and told.content:
-                outbox.add_edit(tx, told, "shown", told.content, now)
+        _withdraw_buttons(tx, row, now)
     return revived
+
+
+def _withdraw_buttons(tx: Tx, row: InboxId, now: datetime) -> None:
+    """Remove the buttons from what says that a message was given up; on Bluesky there are none."""
+    for told in (*outbox.of_prefix(tx, f"given_up/{row}/"), *outbox.of_prefix(tx, f"notice/dead/{row}/")):
+        pressed = isinstance(told.detail, TextDetail) and told.detail.press is not None
+        if pressed and told.source != BLUESKY and not outbox.withdraw(tx, told.id) and told.content:
+            outbox.add_edit(tx, told, "shown", told.content, now)
 
 
 class DayRow(Row):

@@ -75,6 +75,22 @@ async def test_a_dead_row_is_tried_again_and_its_conversation_woken(tmp_path: Pa
             await call(service, "inbox.retry", row="7")
 
 
+async def test_a_dead_row_is_discarded_and_nobody_has_it_answered_any_more(tmp_path: Path) -> None:
+    async with talked(tmp_path, broken("Now."), "hello") as service:
+        (row,) = await call(service, "inbox.list", dead=True)
+        gone = await call(service, "inbox.drop", row=str(row["id"]))
+        assert (gone["status"], gone["last_error"]) == ("done", "discarded")
+        assert await call(service, "inbox.list", dead=True) == []
+        for again in ("inbox.retry", "inbox.drop"):
+            with pytest.raises(UserError, match=f"Message {code(row['id'])} has not failed"):
+                await call(service, again, row=code(row["id"]))
+        with pytest.raises(UserError, match="I can no longer answer that"):
+            await call(service, "retry", somebody(ANN.id), message=str(row["id"]))
+        await service.settled()
+        assert service.platform.texts() == [GIVEN_UP]
+        assert (await call(service, "inbox.show", row=str(row["id"])))["text"] == "hello", "it was said all the same"
+
+
 async def test_without_a_running_service_a_retried_row_waits_for_the_next_start(tmp_path: Path) -> None:
     woken: list[str] = []
     async with talked(tmp_path, broken(), "hello") as service:

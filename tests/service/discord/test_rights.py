@@ -31,7 +31,7 @@ RIGHTS: dict[Action, str] = {
     Action.UNDO_NIGHT: "admin summary undo-night",
     Action.JOBS: "admin jobs list, admin jobs run, admin jobs pause, admin jobs resume, admin dream run",
     Action.HALT: "admin halt now, admin halt release",
-    Action.INBOX: "admin inbox list, admin inbox show, admin inbox retry",
+    Action.INBOX: "admin inbox list, admin inbox show, admin inbox retry, admin inbox drop",
     Action.OUTBOX: "owner outbox list, owner outbox retry, owner outbox drop",
     Action.BLOCKS: "admin memory create, admin memory change, admin memory delete, admin memory restore",
     Action.SHARE: "admin memory share, admin memory unshare",
