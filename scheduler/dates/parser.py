@@ -133,6 +133,8 @@ _SECOND_TIME = r"(?i)(?:^|\s{2,})(?:(?:and|or|und|oder)\s|と|か)\s*$"
 """A conjunction directly after the removed first time, so that a second one follows."""
 _FIRST_TIME = r"(?i)^\s*(?:(?:and|or|und|oder)|と|か)(?:\s{2,}|$)"
 """The same before the time that was read."""
+_BETWEEN_TIMES = r"(?i)\0\s+(?:and|or|until|till|und|oder|bis)\s+\0"
+"""What stands between two parts of a time that were both read, of which one would be left out."""
 
 
 class FoundTime(Struct, frozen=True):
@@ -302,7 +304,10 @@ class _Reading:
         self._refuse_a_second_time()
         pairs = list(zip(self._whole, self._text, strict=True))
         said = " ".join("".join(" " if one == left else one for one, left in pairs).split())
-        if more := self._table.unread.search("".join(left if one == left else "\0" for one, left in pairs)):
+        marked = "".join(left if one == left else "\0" for one, left in pairs)
+        if re.search(_BETWEEN_TIMES, marked):
+            raise _not_understood(self._whole[marked.index("\0") : marked.rindex("\0") + 1])
+        if more := self._table.unread.search(marked):
             raise _not_understood(f"{said} {more[0][1:].strip()}")
         left, rest = self._table.filler.sub(" ", self._text), " ".join(self._text.split())
         return FoundTime(trigger, self._table.loose.sub("", rest), left, said, dated)
