@@ -41,8 +41,8 @@ class Halt(Struct, frozen=True):
     async def halt(self, caller: Caller) -> ActionReport:
         """Stop everything at once, then write that down."""
         before = "" if self.state.unstored else self.state.since
-        if not before:
-            self.state.begin(f"{caller.person} by {caller.approver.door}")
+        self.state.begin(f"{caller.person} by {caller.approver.door}")  # even if halted: a release may be under way
+        since = from_text(self.state.since)
         try:
             await self.state.store()
         except StoreError as error:
@@ -51,7 +51,6 @@ class Halt(Struct, frozen=True):
                 "end it. Halt again to retry.",
                 error=error,
             ) from error
-        since = from_text(self.state.since)
         if before:
             return report(_("Everything has been halted since {since}."), since=since, text="already halted")
         text = _("Halted. I will answer and send nothing until you release the halt. Incoming messages are kept.")

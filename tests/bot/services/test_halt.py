@@ -112,6 +112,18 @@ async def test_it_holds_over_a_restart(tmp_path: Path) -> None:
         assert not Switch(service).since
 
 
+async def test_a_halt_wins_over_a_release_that_is_under_way(service: Service) -> None:
+    halt = Switch(service)
+    await halt.halt()
+    released, halted = await asyncio.gather(halt.release(), halt.halt())
+    assert "stays halted" in released
+    assert "halted" in halted
+    assert halt.since
+    halted, released = await asyncio.gather(halt.halt(), halt.release())
+    assert "halted" in halted
+    assert "Released" in released
+
+
 async def test_nobody_else_halts_or_releases(service: Service) -> None:
     halt = Switch(service)
     with pytest.raises(UserError, match="Only an admin"):
