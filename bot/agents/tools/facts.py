@@ -32,7 +32,7 @@ class FactArguments(Arguments):
 class FactsTool(StoreTool[FactArguments]):
     name = "facts"
     shown = gettext_noop("the facts list")
-    rarely = Rarely("what was learned about people: list, correct, forget")
+    rarely = Rarely("what was learned about people: list, add, confirm")
     description = (
         "Short facts, shown in every turn. What people say plainly is learned by itself: add what follows from "
         "it. confirm: you found the same as another agent. list shows numbers."
