@@ -63,7 +63,7 @@ ONLY_IN = {
     "feedparser": ("sources/feeds/formats.py",),
     "icalendar": ("sources/feeds/formats.py",),
     "libipld": ("memory/portability/",),
-    "cryptography": ("memory/portability/",),
+    "cryptography": ("memory/portability/", "sources/bluesky/session.py"),
     "dotenv": ("bot/config/", "bot/interfaces/cli/data_folder.py"),
 }
 READS_ENVIRONMENT = ("bot/config/", "bot/interfaces/cli/data_folder.py")

@@ -1,12 +1,15 @@
 """The account's session with its server: as few logins as possible, and every call with a time limit.
 
-The session is stored in a file for the owner only, so a restart needs no login; the library renews its tokens before
+The session is stored in a file for the owner only, encrypted with the app password, so a restart needs no login; the
+library renews its tokens before
 they expire. If the server says that a token has expired anyway (its clock differs, or somebody revoked it), the session
 is renewed, and only if that fails is the password used again: logins are scarce (30 in 5 minutes, 300 a day), so at
 most one is made in `LOGIN_PAUSE` seconds.
 """
 
 import asyncio
+import base64
+import os
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -19,6 +22,8 @@ from atproto_client.models.common import XrpcError
 from atproto_client.models.dot_dict import DotDict
 from atproto_client.request import AsyncRequest, Response
 from atproto_core.exceptions import AtProtocolError
+from cryptography.fernet import Fernet, InvalidToken
+from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 
 from memory.store.faults import Point, call_point, outside
 from memory.store.folder import private_file
@@ -40,6 +45,7 @@ _MOST_LOGINS = 60
 _DAY = 86_400.0
 _RUN_OUT = frozenset({"ExpiredToken", "InvalidToken", "AuthMissing", "AuthenticationRequired"})
 _LONGEST_WAIT = 86_400.0
+_SALT_BYTES = 16
 
 log = Log(__name__)
 
@@ -135,15 +141,15 @@ class BlueskySession:
     async def _take_up(self) -> bool:
         """Use the stored session, if there is one of this account."""
         try:
-            stored = await asyncio.to_thread(self._settings.session_file.read_text, "utf-8")
-            found = Session.decode(stored.strip())
-        except (OSError, ValueError):
+            stored = await asyncio.to_thread(self._stored)
+            found = Session.decode(stored)
+        except (OSError, ValueError, InvalidToken):
             return False
         asked_for = self._settings.handle.casefold().removeprefix("@")
         if asked_for not in (found.handle.casefold(), found.did.casefold()):
             return False
         try:
-            await self._client.login(session_string=stored.strip(), fetch_bsky_profile=False)
+            await self._client.login(session_string=stored, fetch_bsky_profile=False)
         except (AtProtocolError, ValueError):
             return False
         return True
@@ -227,10 +233,20 @@ class BlueskySession:
         self._session = session
         await asyncio.to_thread(self._store, session.encode())
 
+    def _stored(self) -> str:
+        content = self._settings.session_file.read_bytes()
+        return self._cipher(content[:_SALT_BYTES]).decrypt(content[_SALT_BYTES:]).decode()
+
+    def _cipher(self, salt: bytes) -> Fernet:
+        """Slow, so that the file is no help in guessing the password."""
+        key = Scrypt(salt, 32, n=2**14, r=8, p=1).derive(self._settings.password.get_secret_value().encode())
+        return Fernet(base64.urlsafe_b64encode(key))
+
     def _store(self, encoded: str) -> None:
+        salt = os.urandom(_SALT_BYTES)
         try:
             fresh = private_file(self._settings.session_file.with_suffix(".new"))
-            fresh.write_text(encoded, "utf-8")
+            fresh.write_bytes(salt + self._cipher(salt).encrypt(encoded.encode()))
             fresh.replace(self._settings.session_file)
         except OSError as error:
             log.warning(

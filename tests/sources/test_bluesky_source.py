@@ -416,6 +416,19 @@ async def test_a_session_lasts_over_restarts_for_its_owner_alone(here: Harness) 
     assert stat.S_IMODE((here.folder / "bluesky.session").stat().st_mode) == 0o600
 
 
+async def test_a_stored_session_is_of_no_use_without_the_password(here: Harness) -> None:
+    await here.poll(here.source())
+    stored = here.folder / "bluesky.session"
+    assert here.bot.did.encode() not in stored.read_bytes()
+    here.bot.password = "another-password"
+    await here.poll(here.source())
+    assert here.server.count(LOGIN) == 2, "it cannot be read any more"
+    stored.write_bytes(b"damaged")
+    await here.poll(here.source())
+    await here.poll(here.source())
+    assert here.server.count(LOGIN) == 3
+
+
 def is_heard(here: Harness, text: str) -> bool:
     return text in here.texts
 
