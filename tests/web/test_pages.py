@@ -38,7 +38,7 @@ from texts import speaking
 
 _ARRIVE = commit_point("test.web_arrive")
 PAGES = (
-    "/", "/chat", "/chat/Carina", "/approvals", "/search", "/search?text=tea", "/memory", "/memory?show=entries",
+    "/", "/chat", "/chat/Carina", "/approvals", "/search", "/search?text=a&limit=5", "/memory", "/memory?show=entries",
     "/memory?show=facts", "/memory?show=journal", "/memory?show=tools", "/memory/block?label=persona", "/graph",
     "/graph?about=tea",
     "/nights",

@@ -103,7 +103,7 @@ async def search(ctx: Context) -> Response:
     declared = _operation(ctx, "search")
     wanted = arguments(declared, ctx.request.query_params)
     limit = _MORE_HITS if ctx.query("all") else _HITS
-    found = await ctx.try_call("search", **wanted, limit=limit) if wanted else None
+    found = await ctx.try_call("search", **{**wanted, "limit": limit}) if wanted else None
     failed = found if isinstance(found, str) else ""
     said = [MessageId(int(hit.id)) for hit in found.hits if hit.kind == "message"] if found and not failed else []
     fields = [each for each in declared.taken(Via.WEB) if each.name not in ("text", "limit")]
