@@ -1,10 +1,9 @@
 """The account's session with its server: as few logins as possible, and every call with a time limit.
 
 The session is stored in a file for the owner only, encrypted with the app password, so a restart needs no login; the
-library renews its tokens before
-they expire. If the server says that a token has expired anyway (its clock differs, or somebody revoked it), the session
-is renewed, and only if that fails is the password used again: logins are scarce (30 in 5 minutes, 300 a day), so at
-most one is made in `LOGIN_PAUSE` seconds.
+library renews its tokens before they expire. If the server says that a token has expired anyway (its clock differs,
+or somebody revoked it), the session is renewed, and only if that fails is the password used again: logins are scarce
+(30 in 5 minutes, 300 a day), so at most one is made in `LOGIN_PAUSE` seconds.
 """
 
 import asyncio
