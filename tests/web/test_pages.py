@@ -116,11 +116,12 @@ HOSTILE = "<script>alert(1)</script><b>bold</b>\u202e\u200bevil"
 
 async def test_what_people_wrote_and_hostile_names_are_only_text(tmp_path: Path) -> None:
     shared, named = tmp_path / "shared", HOSTILE.replace("</", "<")
+    agent_name = HOSTILE.replace("\u202e\u200b", "")  # names of agents and groups have no marks that are not seen
     shared.mkdir()
     (shared / f"{named}.md").write_text("The dentist is on Elm Street", "utf-8")
-    toml = f"[[agents]]\nname = {json.dumps(HOSTILE)}\ndescription = {json.dumps(EVIL)}\n"
-    toml += f"[[groups]]\nname = {json.dumps('g' + HOSTILE)}\nmembers = [{json.dumps(HOSTILE)}]\ndefault = true\n"
-    async with site(tmp_path, TOML.replace('group = "Main"', f"group = {json.dumps('g' + HOSTILE)}") + toml) as s:
+    toml = f"[[agents]]\nname = {json.dumps(agent_name)}\ndescription = {json.dumps(EVIL)}\n"
+    toml += f"[[groups]]\nname = {json.dumps('g' + agent_name)}\nmembers = [{json.dumps(agent_name)}]\ndefault = true\n"
+    async with site(tmp_path, TOML.replace('group = "Main"', f"group = {json.dumps('g' + agent_name)}") + toml) as s:
         await s.sign_in()
         now = utc_now()
         place = Place(PlaceId("discord:7"), "guild", Audience("guild:7"), HOSTILE, (PUBLIC,))
@@ -134,7 +135,7 @@ async def test_what_people_wrote_and_hostile_names_are_only_text(tmp_path: Path)
 
         await s.app.database.write(_ARRIVE, arrive)
         await s.call("folder.create", name="papers", path=str(shared), description=EVIL)
-        await s.call("folder.attach", name="papers", agent=HOSTILE)
+        await s.call("folder.attach", name="papers", agent=agent_name)
         await s.call("token.create", name="shell", scope="chat")
         await s.call("archival.add", text=EVIL)
         await s.call("memory.create", label="notes", description=EVIL)
@@ -145,7 +146,7 @@ async def test_what_people_wrote_and_hostile_names_are_only_text(tmp_path: Path)
         await s.call("events.add", title=EVIL, when="tomorrow at 9")
         await s.call("coord.note", note=EVIL)
         row = (await s.call("inbox.list"))[0]["id"]
-        agent, seen = quote(HOSTILE), 0
+        agent, seen = quote(agent_name), 0
         await said(s, EVIL, agent)
         here = [path.replace("Carina", agent).replace("/groups/Main", f"/groups/g{agent}") for path in PAGES]
         here += [
