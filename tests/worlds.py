@@ -45,7 +45,7 @@ from memory.people.audience import Scope, Trust
 from memory.search import vectors
 from memory.search.embedding.base import Embedder
 from memory.search.embedding.guard import GuardedEmbedder
-from memory.search.embedding.questions import Questions
+from memory.search.embedding.query_vectors import Questions
 from memory.search.similarity import Meaning
 from memory.store.database import Rows, Tx, Value, as_dict
 from memory.store.ids import EntryId, PersonId, Snowflakes

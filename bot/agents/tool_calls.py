@@ -19,8 +19,8 @@ from bot.agents.context.prompt import HISTORY_ROWS, PromptInputs
 from bot.agents.context.quotes import passage
 from bot.agents.context.working_memory import TOOL, fitted
 from bot.agents.next_step import CallTool, versions_shown
-from bot.agents.permissions import cards, who_may
-from bot.agents.permissions.cards import ApprovalCall
+from bot.agents.permissions import approval_cards, who_may
+from bot.agents.permissions.approval_cards import ApprovalCall
 from bot.agents.rules import Rules
 from bot.agents.tools.base import (
     Arguments,
@@ -139,7 +139,7 @@ class Caller:
             found = self._deps.broker.ask(tx, asking, missing.need, now)
             if isinstance(found, Permit):
                 return found
-            text = cards.waiting(found)
+            text = approval_cards.waiting(found)
             turns.add_step(tx, turn, CallWaits(use.call.id, use.call.name, text, found.id), now)
             return None
 

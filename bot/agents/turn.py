@@ -7,7 +7,7 @@ marks the inbox rows done: nothing is sent before it, and nothing is asked again
 
 import asyncio
 import functools
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import TypeAlias, assert_never
 
 from bot.agents import turn_events
@@ -19,6 +19,7 @@ from bot.agents.context.prompt import PromptInputs
 from bot.agents.groups.member_turns import REQUIRED_PARTS, give_up_part, member_of
 from bot.agents.groups.team import acting
 from bot.agents.model_call import ModelCall, TurnControl
+from bot.agents.model_trouble import said_of, tell_owner, trouble_of
 from bot.agents.next_step import (
     CallModel,
     CallTool,
@@ -38,12 +39,12 @@ from bot.agents.turn_deps import TurnDeps
 from bot.agents.turn_end import answer_place, arrivals, begin_again, cancel, end_turn, join_arrivals
 from bot.config.values import OFFLINE
 from bot.errors import ToolError
-from bot.models.base import Answer, ContextTooLong, Request, Trouble
+from bot.models.base import Answer, ContextTooLong, Request
 from memory import coordination, spending
 from memory.agents import Agent
 from memory.group_runs import Status
 from memory.knowledge import facts, items
-from memory.people.audience import OWNER, PUBLIC, Trust
+from memory.people.audience import Trust
 from memory.queue import outbox, turns
 from memory.queue.payloads import NewsEvent
 from memory.queue.steps import MissingCalls, ModelAnswer, Note, Step, StepBody, ToolCall, Wordings
@@ -55,7 +56,6 @@ from memory.store.faults import Point, commit_point
 from memory.store.ids import InboxId, TurnId
 from memory.store.logs import Log
 from memory.store.records import replace
-from texts import _, gettext_noop
 
 _JOIN = commit_point("turn.join")
 _RESTART = commit_point("turn.restart")
@@ -261,8 +261,8 @@ class TurnRunner:
             own = call.id if call.id and call.id not in used else f"call_{turn.id}_{len(used)}_{number}"
             used.add(own)
             calls.append(ToolCall(own, call.name, redact(call.arguments)))
-        trouble = None if calls or failed else _trouble(answer, material)
-        text = "" if failed else self._said_of(trouble, answer, material)
+        trouble = None if calls or failed else trouble_of(answer, material)
+        text = "" if failed else said_of(self._deps, trouble, answer, material)
         shown, thought = prompt.shown_versions(material), redact(answer.reasoning)[:_MOST_REASONING]
         body = ModelAnswer(redact(text), tuple(calls), answer.model, answer.finish, shown, thought, request.sizes)
 
@@ -284,7 +284,7 @@ class TurnRunner:
             if allowed.reservation is not None:
                 spending.release(tx, allowed.reservation)
             if trouble:
-                self._tell_owner(tx, trouble, body.text, now)
+                tell_owner(self._deps, tx, trouble, body.text, now)
             seen = self._finished_or_state(tx, lowered, body, now)
             if seen is not None and self._control.first:
                 turns.note_ran(tx, turn.id, now)
@@ -297,43 +297,6 @@ class TurnRunner:
         if self._control.first:
             self._control.first, self._control.ran = False, True
         return self._seen is None
-
-    def _said_of(self, trouble: tuple[str, str] | None, answer: Answer, material: PromptInputs) -> str:
-        """The text to send: the answer or, if a model had trouble in public, at most the configured apology."""
-        if trouble is None or any(asked.message.trust is Trust.OWNER for asked in material.asked):
-            return _explained(answer) + self._unsaid(answer, material)
-        if self._deps.apology is not None or material.turn.scope.audience == PUBLIC:
-            return self._deps.apology or ""
-        return answer.text or _("Sorry, I cannot answer this.")
-
-    def _unsaid(self, answer: Answer, material: PromptInputs) -> str:
-        """Why no language model answered the owner, where neither the answer nor one of the last day says so.
-
-        The offline model says it itself only where a language model would have known more.
-        """
-        if material.turn.scope.audience != OWNER or answer.model != OFFLINE or answer.calls or not answer.text:
-            return ""
-        name, recent = self._deps.budgets.model_of(material.agent), self._deps.clock() - timedelta(days=1)
-        texts = [each.text for each in material.history if each.agent and each.created_at > recent]
-        if answer.trouble in (None, Trouble.BUDGET) or any(name in text for text in (answer.text, *texts)):
-            return ""
-        return "\n" + _("(No language model answered: {trouble}.)", trouble=_(answer.degraded))
-
-    def _tell_owner(self, tx: Tx, trouble: tuple[str, str], said: str, now: datetime) -> None:
-        """Tell the owner why no model answers, once an hour per kind of trouble; nobody else reads it.
-
-        The notice quotes the configured apology only: any other answer may be about somebody's direct messages.
-        """
-        (kind, why), apology = trouble, self._deps.apology
-        told = gettext_noop("No language model is answering, so people get no answer: {trouble}.")
-        if apology:
-            told = gettext_noop("No language model is answering, so people read “{said}”: {trouble}.")
-        elif said:
-            told = gettext_noop("No language model is answering, so people get simple answers: {trouble}.")
-        notices = self._deps.notices
-        with self._deps.speaking_to(None), notices.reading():
-            text = f"{_(told, said=apology, trouble=why)} {_('See more with `carina status`.')}"
-        notices.tell_owner(tx, f"trouble/{kind}/{now:%Y-%m-%dT%H}", self._deps.redact(text), now)
 
     def _finished_or_state(self, tx: Tx, material: PromptInputs, body: ModelAnswer, now: datetime) -> TurnState | None:
         """None if the answer ended the turn in this unit; else the turn's new state, with the answer as a step."""
@@ -437,27 +400,3 @@ def _is_given_up(answer: Answer, material: PromptInputs, allowed: Allowance) -> 
     stands_in = answer.degraded or allowed.agent.model != material.agent.model
     in_group = material.part is not None and material.part.kind in REQUIRED_PARTS
     return in_group and answer.model == OFFLINE and bool(stands_in)
-
-
-def _trouble(answer: Answer, material: PromptInputs) -> tuple[str, str] | None:
-    """The kind and description of the trouble because of which no language model answered; None without any.
-
-    If the owner alone reads the answer, the answer itself says it.
-    """
-    if material.turn.scope.audience == OWNER:
-        return None
-    if not answer.model:
-        return Trouble.BUDGET, "what may be spent on language models is used up"
-    if answer.trouble is not None and answer.model == OFFLINE:
-        return answer.trouble, answer.degraded
-    filtered = answer.finish == "filter" and not answer.text
-    return ("withheld", f"the provider of {answer.model} withheld an answer") if filtered else None
-
-
-def _explained(answer: Answer) -> str:
-    """The answer's text, with a note if the provider cut or withheld it."""
-    if answer.finish == "filter" and not answer.text and not answer.calls:
-        return _("The language model's provider withheld the answer to this.")
-    if answer.finish == "length" and answer.text and not answer.calls:
-        return _("{answer_text}\n(The answer ends here because it reached the model's limit.)", answer_text=answer.text)
-    return answer.text

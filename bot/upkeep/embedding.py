@@ -22,7 +22,7 @@ from memory.search import vectors
 from memory.search.embedding.base import Embedder, EmbedderGarbage, EmbedderMissing, EmbeddingError, TextRefused
 from memory.search.embedding.choice import EXPECTED, Choice, is_choice, make_embedder, missing_words
 from memory.search.embedding.guard import GuardedEmbedder, Health
-from memory.search.embedding.questions import PartVectors, Questions
+from memory.search.embedding.query_vectors import PartVectors, Questions
 from memory.search.similarity import Meaning
 from memory.search.vector_texts import Embeddable
 from memory.search.vectors import EmbeddedRow

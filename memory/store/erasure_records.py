@@ -1,5 +1,6 @@
 """Records of the erasures of people, which survive them: rows of global.db with the person's id; and a list beside the
-databases, so that restoring an older copy does not undo them.
+databases, so that restoring an older copy (`memory.store.backups`) or an import (`memory.portability.imports`) does not
+undo them.
 
 `bot.services.people.erasure_job` finishes an open one at the next start. The list has one line of JSON each, appended
 and flushed to disk before anything is erased. Ids and times, never words.

@@ -32,7 +32,7 @@ def test_secrets_come_from_the_environment_and_are_redacted(tmp_path: Path) -> N
     [
         ("[mcp.weather]\n", "either a command to run or the url of a server"),
         ('[mcp.weather]\ncommand = "a"\nurl = "http://b.test"\n', "either a command to run or the url of a server"),
-        ('[mcp.weather]\nurl = "b.test"\n', "expected http:// or https:// at the beginning"),
+        ('[mcp.weather]\nurl = "b.test"\n', "expected a URL with http:// or https:// at the beginning"),
         ('[mcp.weather]\nurl = "http://b.test"\nargs = ["-x"]\n', "no args together with a url"),
         ('[mcp.weather]\ncommand = "a"\nheaders = { X = "Y" }\n', "no headers together with a command"),
         ('[mcp.my_weather]\ncommand = "a"\n', "a name of at most 24 lowercase letters"),

@@ -14,8 +14,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from bot.agents.permissions import cards, who_may
-from bot.agents.permissions.cards import ApprovalCall
+from bot.agents.permissions import approval_cards, who_may
+from bot.agents.permissions.approval_cards import ApprovalCall
 from bot.agents.permissions.who_may import Approver, People
 from bot.errors import ToolError
 from bot.models.base import Call
@@ -80,7 +80,7 @@ class Broker:
         """
         turn, earlier = asking.turn, asking.permit
         covers = frozenset({*(earlier.covers if earlier else ()), need.mark})
-        given = cards.call_arguments(asking.call.arguments, asking.bound)
+        given = approval_cards.call_arguments(asking.call.arguments, asking.bound)
         found = permission_requests.matching_grant(tx, need, turn.agent, given, turn.scope.audience, now)
         if found is not None and not need.once_only:
             return Permit(covers, earlier.request if earlier else None, found.id)
@@ -117,7 +117,7 @@ class Broker:
             arguments=asking.call.arguments,
             digest=permission_requests.digest_of(asking.call.name, asking.call.arguments),
             covers=tuple(sorted(covers)),
-            pattern=dict(cards.call_arguments(asking.call.arguments, asking.bound).bound),
+            pattern=dict(approval_cards.call_arguments(asking.call.arguments, asking.bound).bound),
             reason=need.reason,
             place=turn.place,
             person=turn.person,
@@ -201,14 +201,14 @@ class Broker:
         with speaking(language() if source else "en"):  # agents are told in English
             called = dict.fromkeys(self._named(rows, vote, request, source) for vote in counted)
             who = _(" and ").join(called) or _("nobody")
-            return cards.ruling(request, who, shortest, at, source)
+            return approval_cards.ruling(request, who, shortest, at, source)
 
     def _named(self, rows: Rows, vote: Vote, request: Request, source: str) -> str:
         """The name of a person who decided, in a place of that source; for an agent, their role."""
         if source:
             if vote.person == PERSON:
                 return person_called(rows, vote.person, request.hearers) or _("the owner")
-            return cards.person_name(vote.person, source, vote.name)
+            return approval_cards.person_name(vote.person, source, vote.name)
         if vote.person == request.person:
             return "the person you are talking to"
         return "the owner" if vote.person in self.terms.people.owner else "an admin"
@@ -250,7 +250,7 @@ class Broker:
             place=request.place,
             person=request.person,
             group=request.group,
-            text=cards.agent_notice(request, words),
+            text=approval_cards.agent_notice(request, words),
             hearers=request.hearers,
             trust=request.trust,
             payload=DecisionEvent(request.id, request.status.value, reply_to, about),
@@ -274,11 +274,11 @@ class Broker:
         may_read = in_person or Scope(OWNER).may_use(request.hearers.audience)
         with self._asking(request):
             source, target = place_source(chain[0]), target_named(tx, request)
-            shown = cards.card(request, asking, here, may_read=may_read, source=source, target=target)
-            outbox.add(tx, cards.row(request, shown, chain), now)
+            shown = approval_cards.card(request, asking, here, may_read=may_read, source=source, target=target)
+            outbox.add(tx, approval_cards.row(request, shown, chain), now)
             if chain is self.terms.chain and request.quorum > 1:
                 for place in self.terms.others:
-                    outbox.add(tx, cards.row(request, shown, (place,)), now)
+                    outbox.add(tx, approval_cards.row(request, shown, (place,)), now)
 
     def _show(
         self, tx: Tx, request: Request, now: datetime, words: str = "", asked: str | None = None, *, away: bool = False
@@ -302,7 +302,7 @@ class Broker:
             before = row.content if asked is None else asked
             with self._asking(request):
                 came = _(words) or self.decision(tx, request, row.source)
-                text = cards.closed(request, came) if final else cards.outcome(before, came)
+                text = approval_cards.closed(request, came) if final else approval_cards.outcome(before, came)
             outbox.add(tx, outbox.NewRow(key, row.place, text, row.audience, detail=detail), now)
 
     def _asking(self, request: Request) -> AbstractContextManager[None]:
@@ -337,7 +337,7 @@ class Broker:
         if rest := row.detail.others:
             _note(tx, request, "passed on", now, detail=f"{place_source(row.place)} took no message")
             arguments = row.detail.files[0].text if row.detail.files else ""
-            outbox.add(tx, cards.row(request, cards.Card(row.content, arguments), rest), now)
+            outbox.add(tx, approval_cards.row(request, approval_cards.Card(row.content, arguments), rest), now)
         elif any(each.id != row.id and _may_be_seen(each) for each in outbox.of_prefix(tx, f"card/{request.id}/")):
             _note(tx, request, "not reached", now, detail=f"{place_source(row.place)} took no message")
         else:

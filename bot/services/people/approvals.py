@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from bot.agents.permissions import answers_by_code, cards, who_may
+from bot.agents.permissions import answers_by_code, approval_cards, who_may
 from bot.agents.permissions.broker import Broker, Ruling, target_named
 from bot.agents.permissions.who_may import Action, Approver, People, may_answer
 from bot.agents.tools.base import Tool, Toolset
@@ -102,7 +102,7 @@ class RequestRow(Row):
             reason=_(request.reason),
             person=person_named(rows, request.person, _OWNERS) if request.person else "",
             place=place_title(place_named(rows, request.place, _OWNERS)),
-            words=cards.in_words(request, target_named(rows, request)) if readable else "",
+            words=approval_cards.in_words(request, target_named(rows, request)) if readable else "",
             name=person_called(rows, request.person, _OWNERS) if request.person else "",
         )
 
@@ -156,7 +156,7 @@ class GrantRow(Row):
 
     @property
     def bound(self) -> str:
-        return cards.argument_words(self.arguments) or _("any arguments")
+        return approval_cards.argument_words(self.arguments) or _("any arguments")
 
     @property
     def what(self) -> str:
@@ -378,8 +378,8 @@ class Approvals(Service, frozen=True):
         private = not _OWNERS.may_use(found.hearers.audience) and found.person != who.person
         hidden = _("(hidden, because they come from somebody's direct messages)")
         text = _("`{tool}`\n{reason}\n{stands}", tool=found.tool, reason=_(found.reason), stands=stands)
-        words = "" if private else cards.in_words(found, target_named(rows, found))
-        exact = hidden if private else cards.visible_text(found.arguments)
+        words = "" if private else approval_cards.in_words(found, target_named(rows, found))
+        exact = hidden if private else approval_cards.visible_text(found.arguments)
         return RequestDetails(id=str(found.id), text=text, arguments=exact, words=words, waiting=waiting)
 
     async def _answer(self, caller: Caller, request: str, verdict: Verdict) -> PermitAnswer:

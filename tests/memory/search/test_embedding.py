@@ -35,7 +35,7 @@ from memory.search.embedding.base import (
 from memory.search.embedding.choice import Choice, is_choice, make_embedder, missing
 from memory.search.embedding.guard import GuardedEmbedder, Health
 from memory.search.embedding.packaged import PackagedEmbedder, WordPiece, rewritten
-from memory.search.embedding.questions import Questions
+from memory.search.embedding.query_vectors import Questions
 from tests.memory.search.embedding_server import Answer, EmbeddingServer, giving, openai, saying, serving
 from tests.memory.search.vector_parts import cosine
 from texts import _, speaking
@@ -505,7 +505,7 @@ async def test_a_question_without_embedder_words_or_success_has_no_vector() -> N
 
 
 async def test_only_so_many_questions_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memory.search.embedding.questions._REMEMBERED", 2)
+    monkeypatch.setattr("memory.search.embedding.query_vectors._REMEMBERED", 2)
     inner = Scripted()
     questions = Questions(inner)
     for text in ("a", "b", "a", "c", "a", "b"):

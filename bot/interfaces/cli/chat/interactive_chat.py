@@ -25,7 +25,8 @@ from bot.config import OFFLINE, Config
 from bot.config.mcp import missing_programs
 from bot.errors import CallError, UserError
 from bot.interfaces.cli import streams
-from bot.interfaces.cli.chat.chat_commands import CommandLine, Completions, known, offered
+from bot.interfaces.cli.chat.chat_commands import CommandLine, known, offered
+from bot.interfaces.cli.chat.completion import Completions
 from bot.interfaces.cli.chat.connection import Connection, new_id
 from bot.interfaces.cli.chat.line_parser import (
     Clear,

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from bot.agents.permissions import who_may
-from bot.agents.permissions.cards import person_name
+from bot.agents.permissions.approval_cards import person_name
 from bot.agents.permissions.who_may import Action, Approver, Caution, Change, MemoryRights, People, Rank, role_identity
 from memory.people.audience import OWNER, PUBLIC, Scope, Trust, person_audience
 from memory.permission_requests import Kind, Need
