@@ -1,5 +1,6 @@
 """Shortens a long conversation for its prompts by a summary: after an answer, out of its way; or when a model takes no
-more. Which messages leave is decided in `compaction_strategies.py`; what a single prompt leaves out is decided in `bot.agents.context.history`.
+more. Which messages leave is decided in `compaction_strategies.py`; what a single prompt leaves out is decided in
+`bot.agents.context.history`.
 
 What was compacted is a row (`memory.knowledge.summaries`): later prompts begin with it, and the messages stay where
 they are and are found by search. A summary is made of messages of one audience only, and is thrown away, not stored,
