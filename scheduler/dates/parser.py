@@ -115,6 +115,7 @@ def _folded(said: str) -> str:
 
 
 _LONGEST = 2_000
+_OF_A_DAY = frozenset({"seconds", "minutes", "hours"})
 _MORNING = time(9)
 _ISO = r"\b\d{4}-\d\d-\d\d(?:[Tt ]\d{1,2}:\d\d(?::\d\d)?(?:\.\d+)?(?:[Zz]|[+-]\d\d:?\d\d)?)?"
 _RULE = r"(?i)\b(?:RRULE:)?(FREQ=[A-Z0-9=;,+-]*[A-Z0-9])"
@@ -334,9 +335,12 @@ class _Reading:
         number, unit = self._table.number(groups["n"]), self._table.unit(groups["unit"])
         step, more = _step(unit, number + (0.5 if groups.get("half") else 0)), relativedelta()
         if groups.get("n2"):
-            more = _step(self._table.unit(groups["unit2"]), self._table.number(groups["n2"]))
+            unit2 = self._table.unit(groups["unit2"])
+            more = _step(unit2, self._table.number(groups["n2"]))
+            if not {unit, unit2} & _OF_A_DAY:  # the clock may change on the way
+                step, more = step + more, relativedelta()
         try:
-            if unit in ("seconds", "minutes", "hours"):
+            if unit in _OF_A_DAY:
                 return instant(wall, zone) + step + more
             wall += step
             clock, _ = self._clock()
