@@ -76,8 +76,8 @@ class DiscordSource:
         """When the current session began, by the loop's clock."""
         self._why_lost = ""
         """Why the connection last ended, if it has not come back."""
-        self._shown_silence = ""
-        """The silence that the bot's presence shows; a new session begins without one."""
+        self._shown_silence: str | None = ""
+        """The silence that the bot's presence shows; a new session begins without one. None if a change may be lost."""
         self._read_hold = 0
         """The hold of the queues for which the history was read, or is being read."""
         self.missing_intents: frozenset[str] = frozenset()
@@ -246,10 +246,9 @@ class DiscordSource:
             case "connect" | "resumed":
                 self._give_up_in(None)
                 self._why_lost = ""
+                self._shown_silence = "" if event == "connect" else None
             case "disconnect":
                 self._is_gone(client)
-            case "ready":
-                self._shown_silence = ""
             case _:
                 pass
         if event in ("ready", "resumed"):
