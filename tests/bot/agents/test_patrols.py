@@ -283,18 +283,17 @@ async def test_agents_that_are_stopped_on_patrol_send_no_note_to_a_place_without
         assert {row.place for row in await it.service.outbox()} <= {OWNERS_PLACE.id}
 
 
-def spent(when_spent: Any) -> Budgets:
-    limit = Limit("constellation", "day", 0.0)
-    return Budgets(
-        {("constellation", "day"): limit}, BudgetThresholds(when_spent=when_spent), default_model="scripted:one"
-    )
+def spent(when_spent: Any, subject: str = "constellation") -> Budgets:
+    limit = Limit(subject, "day", 0.0)
+    return Budgets({(subject, "day"): limit}, BudgetThresholds(when_spent=when_spent), default_model="scripted:one")
 
 
+@pytest.mark.parametrize("subject", ["constellation", "jobs"])
 @pytest.mark.parametrize("when_spent", ["offline", "refuse"])
 async def test_with_a_spent_budget_no_model_is_asked_and_nobody_is_told_what_was_not_found(
-    tmp_path: Path, when_spent: Any
+    tmp_path: Path, when_spent: Any, subject: str
 ) -> None:
-    async with watch(tmp_path, budgets=spent(when_spent)) as it:
+    async with watch(tmp_path, budgets=spent(when_spent, subject)) as it:
         await it.after(30)
         asked = [agent.model for agent in it.service.setting.asked]
         assert asked == (["offline"] if when_spent == "offline" else [])
@@ -313,6 +312,16 @@ async def test_of_news_that_a_spent_budget_leaves_unread_the_owner_is_told(
         it.service.resume()
         await it.service.settled()
         assert any(told in text for text in it.told())
+
+
+async def test_news_that_a_spent_budget_for_jobs_leaves_unread_ask_no_model_and_say_nothing_of_answers(
+    tmp_path: Path,
+) -> None:
+    async with watch(tmp_path, budgets=spent("refuse", "jobs")) as it:
+        await deliver(it.service)
+        it.service.resume()
+        await it.service.settled()
+        assert (it.service.setting.asked, it.told()) == ([], [])
 
 
 async def test_without_a_language_model_nothing_is_said_and_the_job_says_why(tmp_path: Path) -> None:
