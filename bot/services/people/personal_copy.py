@@ -50,7 +50,9 @@ def readable(everything: Mapping[str, Any], titles: Mapping[str, str]) -> Iterat
 
 
 def _line(row: Mapping[str, Any]) -> str:
-    """A row with words as an item of a list; empty for any other."""
+    """A row with words as an item of a list; empty for any other, as for what a tool returned to an agent."""
+    if row.get("role") == "tool":
+        return ""
     text = next((row[name] for name in _TEXTS if isinstance(row.get(name), str) and row[name]), "")
     if not text:
         return ""

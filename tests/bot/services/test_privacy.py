@@ -21,6 +21,7 @@ from bot.services.caller import Unconfirmed, Via
 from bot.services.people import erasure_job
 from bot.services.people.erasure_job import Eraser
 from bot.services.people.ignored_people import Choices
+from bot.services.people.personal_copy import readable
 from bot.services.people.privacy import WORDS, Export, FileCounts, FoundWords, OldCopy, Receipt, named
 from bot.services.results import Plain, Result
 from memory import folders
@@ -586,6 +587,12 @@ async def test_a_log_that_a_reader_keeps_is_given_up_soon(tmp_path: Path, monkey
                 async with asyncio.timeout(10):
                     await erasure_job._emptied(file)
             assert [entry["event"] for entry in logs] == ["wal_not_truncated"]
+
+
+def test_what_tools_returned_is_not_for_reading() -> None:
+    said = [{"role": role, "at": "2026-11-27T10:00:00Z", "text": f"by a {role}"} for role in ("user", "tool")]
+    everything = {"exported_at": "2026-11-27T10:00:00Z", "constellations": {"home": {"messages": said}}}
+    assert list(readable(everything, {}))[-2:] == ["\n## home: messages (1)\n", "- 2026-11-27 10:00 UTC\n  by a user"]
 
 
 def test_an_export_that_does_not_fit_leaves_no_file_and_none_follows_a_link(tmp_path: Path) -> None:
