@@ -27,7 +27,7 @@ from texts import gettext_lazy, language, speaking
 
 
 class PersonalMessages(Struct, frozen=True):
-    """The owner's of the terminal and of HTTP are notices."""
+    """What the owner sets at the terminal, over HTTP or by a patrol comes as a notice."""
 
     notices: Notices
     zone: str

@@ -153,7 +153,7 @@ class WebServer(Struct, frozen=True):
         settings = self.config.web.server
         options = site.uvicorn.Config(
             site.application(self),
-            http=site.ImpatientConnection,
+            http=site.IdleTimeoutConnection,
             log_config=None,
             access_log=False,
             lifespan="off",

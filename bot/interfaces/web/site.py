@@ -37,7 +37,7 @@ class QuietServer(uvicorn.Server):
 IDLE_SECONDS = 30.0
 
 
-class ImpatientConnection(H11Protocol):
+class IdleTimeoutConnection(H11Protocol):
     """Closes if no request has begun for a while: uvicorn waits for the head of one forever, and each connection takes
     one of the process's files."""
 

@@ -16,6 +16,7 @@ _TEXTS = ("text", "content", "fact", "title", "words", "state")
 _TIMES = ("at", "said_at", "starts_at", "due_at", "created_at", "received_at", "uploaded_at")
 _NAMES = ("speaker", "label", "name", "file", "status")
 _LONGEST = 5_000
+_DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
 
 
@@ -79,6 +80,3 @@ def schema(values: Iterable[Any]) -> dict[str, Any]:
     if any(isinstance(each, list) for each in found):
         made["items"] = schema(item for each in found if isinstance(each, list) for item in each)
     return made
-
-
-_DRAFT = "https://json-schema.org/draft/2020-12/schema"

@@ -119,7 +119,7 @@ class _Origin(Struct, frozen=True):
 Reach: TypeAlias = Literal["channel", "category", "server"]
 MODES = {
     "open": gettext_noop("I answer everything"),
-    "mention": gettext_noop("I read and answer only what is addressed to me, and threads that I joined"),
+    "mention": gettext_noop("I read and answer only what is addressed to me, or said in a thread that I joined"),
     "listen": gettext_noop("I read everything and answer only what is addressed to me"),
     "off": gettext_noop("I read nothing"),
 }

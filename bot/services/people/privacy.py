@@ -313,7 +313,7 @@ class Export(WrittenFile):
     def terminal(self, markup: Markup) -> str:
         text = gettext_noop(
             "Written to {file}, which only you can read: messages, what agents learned, settings, choices and "
-            "accounts, to read and as JSON."
+            "accounts, as text and as JSON."
         )
         return self.told(markup, text) if self.file else self.document
 
