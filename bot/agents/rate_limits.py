@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct, field
 
-from bot.agents.permissions import broker
+from bot.agents.permissions import approval_requests
 from bot.agents.permissions.who_may import Selves
 from memory.knowledge.working_memory import PATROL
 from memory.people.audience import PUBLIC, Audience, Scope, Trust
@@ -69,7 +69,7 @@ def refuse(tx: Tx, rates: Rates, rows: list[InRow], selves: Selves, now: datetim
 
 def _exempt(rows: Rows, head: InRow) -> bool:
     """The owner, a patrol, messages between agents, and decisions on requests, whose person was counted before."""
-    if head.source in (broker.SOURCE, PATROL, WRITTEN) or head.message is None:
+    if head.source in (approval_requests.SOURCE, PATROL, WRITTEN) or head.message is None:
         return True
     found = messages.by_ids(rows, [head.message], Scope(head.audience))
     return any(message.trust is Trust.OWNER for message in found)

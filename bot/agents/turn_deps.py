@@ -12,7 +12,7 @@ from bot.agents import turn_events
 from bot.agents.budgets import Budgets
 from bot.agents.context.prompt import PromptInputs
 from bot.agents.notices import Notices
-from bot.agents.permissions.broker import Broker
+from bot.agents.permissions.approval_requests import Broker
 from bot.agents.rate_limits import Rates
 from bot.agents.tools.base import Toolset
 from bot.models.base import Model

@@ -16,7 +16,7 @@ from bot.agents.context.prompt import PromptInputs
 from bot.agents.groups.member_turns import end_part
 from bot.agents.groups.team import acting, is_observer
 from bot.agents.patrols import is_patrol, is_silence
-from bot.agents.permissions.broker import Broker
+from bot.agents.permissions.approval_requests import Broker
 from bot.agents.turn_deps import TurnDeps
 from memory import activity, group_runs
 from memory.group_runs import RunOutcome

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from bot.agents.agenda.reminders import send_privately
 from bot.agents.notices import Notices
-from bot.agents.permissions.broker import Broker
+from bot.agents.permissions.approval_requests import Broker
 from memory.people.audience import OWNER, Scope
 from memory.people.identities import place_named
 from memory.queue import messages, outbox

@@ -16,7 +16,7 @@ from bot.agents.initial_blocks import ensure_blocks
 from bot.agents.next_step import CallModel, next_step
 from bot.agents.notices import Notices
 from bot.agents.patrols import is_patrol
-from bot.agents.permissions import broker
+from bot.agents.permissions import approval_requests
 from bot.agents.turn import TurnState, load_state
 from bot.agents.turn_deps import TurnDeps
 from memory import activity, agents
@@ -61,7 +61,7 @@ def begin_turn(
     PAYLOAD.require(head.payload)
     identifier = turns.new_turn_id()
     plan = plan_turn(tx, rows, found, identifier, now, near)
-    request = broker.decided(tx, head)
+    request = approval_requests.decided(tx, head)
     alone = request is None and not plan.conducted
     first = alone and not any(row.attempts for row in rows)
     there = place_settings.at_place(tx, head.place)
@@ -85,7 +85,7 @@ def begin_turn(
     turns.begin(tx, turn)
     turns.claim(tx, rows, turn.id, first=first)
     if request is not None:
-        broker.resume(tx, turn, request, now)
+        approval_requests.resume(tx, turn, request, now)
     else:
         plan.keep(tx, found, turn, now)
     for wrote in agent_messages.wrote(tx, turn.id) if head.source == agent_messages.SOURCE else ():

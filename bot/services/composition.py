@@ -20,7 +20,7 @@ from bot.agents.agenda.quiet_hours import owners_quiet
 from bot.agents.agenda.reminders import ReminderJob
 from bot.agents.mcp import Servers
 from bot.agents.notices import owner_notices
-from bot.agents.permissions.broker import Broker
+from bot.agents.permissions.approval_requests import Broker
 from bot.agents.rate_limits import Rates
 from bot.agents.source_news import DataSources
 from bot.agents.tools import make_tools, web_tools

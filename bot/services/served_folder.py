@@ -8,7 +8,7 @@ from typing import Any
 from bot.agents.mcp import Servers, open_servers
 from bot.agents.notices import own_place
 from bot.agents.permissions import who_may
-from bot.agents.permissions.broker import Broker, Terms
+from bot.agents.permissions.approval_requests import Broker, Terms
 from bot.agents.permissions.who_may import People
 from bot.config import Config
 from bot.errors import ConfigError, UserError

@@ -13,7 +13,7 @@ from bot.agents import turn_events
 from bot.agents.budgets import Budgets
 from bot.agents.mcp import Servers
 from bot.agents.notices import Notices
-from bot.agents.permissions.broker import Broker, Terms
+from bot.agents.permissions.approval_requests import Broker, Terms
 from bot.agents.permissions.who_may import People
 from bot.agents.rate_limits import NO_LIMITS
 from bot.agents.tools import make_tools

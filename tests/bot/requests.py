@@ -4,8 +4,9 @@ from datetime import timedelta
 from typing import Any
 
 from bot.agents.context.quotes import say
-from bot.agents.permissions.broker import Ruling, Terms
-from bot.agents.permissions.who_may import Approver, Caution, People
+from bot.agents.permissions.approval_requests import Ruling, Terms
+from bot.agents.permissions.approval_rules import Caution
+from bot.agents.permissions.who_may import Approver, People
 from bot.agents.tools.base import Arguments, Outcome, StoreTool, ToolContext
 from bot.app import App
 from bot.services.caller import owner_at_terminal

@@ -16,7 +16,7 @@ from bot.agents.budgets import Budgets
 from bot.agents.context.prompt import PromptInputs
 from bot.agents.mcp import Servers
 from bot.agents.notices import Notices
-from bot.agents.permissions.broker import Broker, Terms
+from bot.agents.permissions.approval_requests import Broker, Terms
 from bot.agents.permissions.who_may import People
 from bot.agents.rate_limits import NO_LIMITS, Rates
 from bot.agents.rules import MORE_TOOLS

@@ -1,1 +1,1 @@
-"""Permissions: who may do what, the broker of requests and answers, and the approval cards."""
+"""Permissions: who may give which command, which calls of agents need approval, and how people are asked."""

@@ -1,11 +1,11 @@
 """Matches an answer with a code, such as "yes 1234" in a direct message, to the request for approval that it decides.
 
-`bot.agents.permissions.broker` then counts the answer.
+`bot.agents.permissions.approval_requests` then counts the answer.
 """
 
 from datetime import datetime
 
-from bot.agents.permissions.broker import Ruling
+from bot.agents.permissions.approval_requests import Ruling
 from bot.agents.permissions.who_may import Approver
 from memory import permission_requests
 from memory.permission_requests import Status

@@ -10,7 +10,7 @@ import simpleeval
 from pydantic import Field
 
 from bot.agents.context.quotes import line
-from bot.agents.permissions.who_may import Caution
+from bot.agents.permissions.approval_rules import Caution
 from bot.agents.tools.base import Arguments, Outcome, Rarely, ReadTool, ToolContext
 from bot.errors import ToolError
 from memory.store.database import Rows

@@ -17,7 +17,7 @@ from pydantic import Field
 
 from bot.agents.context.prompt import PromptInputs
 from bot.agents.context.quotes import passage
-from bot.agents.permissions.who_may import Caution
+from bot.agents.permissions.approval_rules import Caution
 from bot.agents.rules import MORE_TOOLS, Rules
 from bot.agents.tools.base import Arguments, Outcome, ReadTool, ToolContext, Toolset, shortened, spec_of
 from bot.agents.tools.bluesky import SOURCE as BLUESKY

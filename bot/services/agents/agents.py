@@ -15,7 +15,7 @@ from pydantic import Field
 
 from bot.agents import patrols
 from bot.agents.permissions import who_may
-from bot.agents.permissions.broker import Broker
+from bot.agents.permissions.approval_requests import Broker
 from bot.agents.permissions.who_may import Action
 from bot.agents.rules import Rules
 from bot.agents.turn_end import abandon

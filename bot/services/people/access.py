@@ -18,7 +18,7 @@ from pydantic import Field
 
 from bot.agents.notices import Notices
 from bot.agents.permissions.approval_cards import person_name
-from bot.agents.permissions.broker import Terms
+from bot.agents.permissions.approval_requests import Terms
 from bot.agents.permissions.who_may import Action, Approver
 from bot.config import Config
 from bot.errors import UserError

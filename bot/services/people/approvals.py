@@ -7,9 +7,10 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from bot.agents.permissions import answers_by_code, approval_cards, who_may
-from bot.agents.permissions.broker import Broker, Ruling, target_named
-from bot.agents.permissions.who_may import Action, Approver, People, may_answer
+from bot.agents.permissions import answers_by_code, approval_cards, approval_rules, who_may
+from bot.agents.permissions.approval_requests import Broker, Ruling, target_named
+from bot.agents.permissions.approval_rules import may_answer
+from bot.agents.permissions.who_may import Action, Approver, People
 from bot.agents.tools.base import Tool, Toolset
 from bot.agents.tools.recall import OBSERVATIONS
 from bot.errors import CallError, UserError
@@ -400,7 +401,7 @@ class Approvals(Service, frozen=True):
             self._having(agent, "recall", pattern)
             return Kind.TOOL, OBSERVATIONS, pattern
         tool = self._having(agent, wanted.what, pattern)
-        return Kind.TOOL, who_may.subject(tool.name, tool.caution), pattern
+        return Kind.TOOL, approval_rules.subject(tool.name, tool.caution), pattern
 
     def _having(self, agent: Agent, tool: str, pattern: dict[str, Any]) -> Tool:
         """The agent's tool of that name, if it accepts these arguments. Raises UserError."""

@@ -276,7 +276,7 @@ EVENTS = {
     "bot/agents/tools/members.py": "an agent's words, quoted (tests/bot/agents/groups)",
     "bot/agents/groups/sleeptime.py": "words of the configuration",
     "bot/agents/patrols.py": "the owner's checklist",
-    "bot/agents/permissions/broker.py": "names of tools and people, on one line each",
+    "bot/agents/permissions/approval_requests.py": "names of tools and people, on one line each",
     "bot/runtime/follow_ups.py": "the name of who edited",
 }
 

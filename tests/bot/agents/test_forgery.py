@@ -17,7 +17,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bot.agents.context.quotes import PromptText, display_name, line, passage, quotation, say
-from bot.agents.permissions.who_may import Caution
+from bot.agents.permissions.approval_rules import Caution
 from bot.agents.source_news import KIND as SOURCES
 from bot.agents.source_news import TEMPLATE, News, instructions, items
 from bot.agents.tools import RESERVED, make_tools

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import pytest
 
 from bot.agents.notices import Notices
-from bot.agents.permissions.broker import Broker, Terms
+from bot.agents.permissions.approval_requests import Broker, Terms
 from bot.agents.permissions.who_may import People
 from bot.runtime import delivery as delivery
 from bot.runtime.delivery import MAX_ATTEMPTS, DeliveryDeps, DeliveryWorker

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from bot.agents.permissions.broker import MOST_WAITING
-from bot.agents.permissions.who_may import Approver, Caution, People, role_identity
+from bot.agents.permissions.approval_requests import MOST_WAITING
+from bot.agents.permissions.approval_rules import Caution
+from bot.agents.permissions.who_may import Approver, People, role_identity
 from bot.agents.tools.base import Arguments, Outcome, OutsideTool, ToolContext
 from bot.agents.turn_events import ToolCallCompleted
 from bot.errors import CallError, UserError

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bot.agents.context.quotes import say
-from bot.agents.permissions.who_may import Caution
+from bot.agents.permissions.approval_rules import Caution
 from bot.agents.tools.base import Arguments, Outcome, ReadTool, ToolContext
 from bot.models.base import Answer, Request
 from bot.services.agents.groups import GroupStatus

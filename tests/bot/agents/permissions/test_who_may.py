@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from bot.agents.permissions import who_may
+from bot.agents.permissions import approval_rules, who_may
 from bot.agents.permissions.approval_cards import person_name
-from bot.agents.permissions.who_may import Action, Approver, Caution, Change, MemoryRights, People, Rank, role_identity
+from bot.agents.permissions.approval_rules import Caution
+from bot.agents.permissions.who_may import Action, Approver, Change, MemoryRights, People, Rank, role_identity
 from memory.people.audience import OWNER, PUBLIC, Scope, Trust, person_audience
 from memory.permission_requests import Kind, Need
 from memory.store.ids import PersonId
@@ -64,23 +65,25 @@ def test_the_documents_show_the_table() -> None:
     ],
 )
 def test_who_is_asked(need: Need, expected: tuple[tuple[str, ...], int]) -> None:
-    assert who_may.approvers(PEOPLE, need, TURN) == expected
+    assert approval_rules.approvers(PEOPLE, need, TURN) == expected
 
 
 def test_a_turn_of_nobody_asks_nobody_in_person() -> None:
     turn = replace(TURN, person=None, scope=Scope(OWNER))
-    assert who_may.approvers(PEOPLE, Need(Kind.SOURCE, "place", ""), turn)[0] == ()
-    assert who_may.approvers(PEOPLE, Need(Kind.EDIT, "block", ""), turn)[0] == PEOPLE.in_charge
+    assert approval_rules.approvers(PEOPLE, Need(Kind.SOURCE, "place", ""), turn)[0] == ()
+    assert approval_rules.approvers(PEOPLE, Need(Kind.EDIT, "block", ""), turn)[0] == PEOPLE.in_charge
 
 
 @pytest.mark.parametrize("trust", list(Trust))
 def test_less_trust_than_a_tool_takes_asks_and_never_refuses(trust: Trust) -> None:
-    need = who_may.call_needs(replace(TURN, trust=trust), "bell", frozenset(), Caution(trusted=Trust.AGENT))
+    need = approval_rules.call_needs(replace(TURN, trust=trust), "bell", frozenset(), Caution(trusted=Trust.AGENT))
     assert (need is None) is (trust >= Trust.AGENT)
 
 
 def test_a_rule_asks_whoever_it_is() -> None:
-    need = who_may.call_needs(replace(TURN, trust=Trust.OWNER), "bell", frozenset({"bell"}), Caution(once_only=True))
+    need = approval_rules.call_needs(
+        replace(TURN, trust=Trust.OWNER), "bell", frozenset({"bell"}), Caution(once_only=True)
+    )
     assert need is not None
     assert need.once_only
 

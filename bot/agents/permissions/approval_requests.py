@@ -1,7 +1,8 @@
-"""The permission broker: turns a call that needs approval into a request, and an approval into a permit.
+"""The permission broker: asks people about a call, counts their answers, and turns an approval into a permit.
 
-Which calls need approval is decided in `who_may.call_needs`. `bot.agents.tool_calls` asks the broker, and keeps the
-call waiting until there is an answer.
+`approval_rules.py` decides which calls need approval and whose answers count. `approval_cards.py` renders the question.
+`memory/permission_requests.py` has the rows. `bot.agents.tool_calls` asks the broker, and keeps the call waiting until
+there is an answer.
 
 Every function works inside the transaction of its cause: the request is stored with the call's result, an answer with
 the row that restarts the agent, the use of an approval with the effect.
@@ -14,7 +15,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from bot.agents.permissions import approval_cards, who_may
+from bot.agents.permissions import approval_cards, approval_rules
 from bot.agents.permissions.approval_cards import ApprovalCall
 from bot.agents.permissions.who_may import Approver, People
 from bot.errors import ToolError
@@ -97,14 +98,13 @@ class Broker:
         self, tx: Tx, asking: ApprovalCall, need: Need, covers: frozenset[tuple[str, str, str]], now: datetime
     ) -> Request:
         turn = asking.turn
-        who, quorum = who_may.approvers(self.terms.people, need, turn)
+        who, quorum = approval_rules.approvers(self.terms.people, need, turn)
         if not who or turn.group is None:
             raise ToolError(f"This needs approval ({need.reason}), and there is nobody here to ask.")
         if permission_requests.count_waiting(tx, turn.place) >= MOST_WAITING:
             raise ToolError(
                 f"This needs approval, and {MOST_WAITING} requests from here are waiting already. Nobody was asked."
             )
-        hidden = not Scope(OWNER).may_use(turn.scope.audience) and who != (turn.person,)
         return Request(
             id=permission_requests.new_request_id(),
             kind=need.kind,
@@ -125,7 +125,7 @@ class Broker:
             trust=turn.trust,
             approvers=who,
             quorum=quorum,
-            once_only=need.once_only or hidden,
+            once_only=approval_rules.asks_each_time(need, turn, who),
             created_at=now,
             expires_at=now + self.terms.expires,
             shown=asking.shown,
@@ -156,9 +156,9 @@ class Broker:
         if request.status is Status.WAITING and request.expires_at <= now:
             self._close(tx, request, "expired", now)
             request = _again(tx, request)
-        if words := who_may.refusal(request, who, verdict):
+        if words := approval_rules.refusal(request, who, verdict):
             _note(tx, request, "refused", now, person=who.person, detail=f"{verdict} by {who.door}")
-            if who_may.may_answer(request, who.identities):
+            if approval_rules.may_answer(request, who.identities):
                 words = f"{words} {self.decision(tx, request, place_source(who.person))}."
             return Ruling(words, counted=False, request=request)
         selves = self.terms.people.selves(who.person)
@@ -180,12 +180,12 @@ class Broker:
         return Ruling(sentence(words), counted=True, request=request)
 
     def _grant(self, tx: Tx, request: Request, now: datetime) -> None:
-        """Store the grant; if several approved, the shortest of their choices counts."""
         said = [vote.verdict for vote in permission_requests.votes(tx, request.id)]
         last = permission_requests.votes(tx, request.id)[-1].person
-        if Verdict.ONCE in said:
+        shortest = approval_rules.shortest(said)
+        if shortest is Verdict.ONCE:
             return
-        until = now + who_may.GRANT_HOUR if Verdict.HOUR in said else None
+        until = now + approval_rules.GRANT_HOUR if shortest is Verdict.HOUR else None
         grant = permission_requests.add_grant(tx, request, last, now, until)
         detail = "until revoked" if until is None else "1 hour"
         _note(tx, request, "granted", now, person=last, grant=grant.id, detail=detail)
@@ -195,8 +195,7 @@ class Broker:
         said = permission_requests.votes(rows, request.id)
         refused = request.status is Status.DENIED  # one denial decides, whoever approved before
         counted = [vote for vote in said if (vote.verdict is Verdict.DENY) is refused]
-        given = {vote.verdict for vote in said}
-        shortest = next((each for each in (Verdict.ONCE, Verdict.HOUR, Verdict.ALWAYS) if each in given), None)
+        shortest = approval_rules.shortest([vote.verdict for vote in said])
         at = request.decided_at or request.created_at
         with speaking(language() if source else "en"):  # agents are told in English
             called = dict.fromkeys(self._named(rows, vote, request, source) for vote in counted)
