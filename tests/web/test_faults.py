@@ -154,7 +154,8 @@ def test_a_process_that_dies_under_a_form_leaves_the_block_whole(tmp_path: Path)
     with closing(Terminal(tmp_path, "run", CARINA_FAULT="command.write:before")) as service:
         link = re.findall(r"http://\S+/login\S+", service.until(r"http://\S+/login\?code=\S+\s"))[0]
         with closing(httpx.Client(base_url=link.partition("/login")[0], trust_env=False)) as browser:
-            assert browser.get(link).status_code == 200
+            code = {"code": link.partition("=")[2], "ends": ""}
+            assert browser.post("/login", data=code).status_code == 200
             page = browser.get("/memory/block?label=persona").text
             form = {"csrf": csrf_of(page), "op": "memory.edit", "text": "halfway", "seen": ""}
             try:

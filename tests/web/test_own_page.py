@@ -134,6 +134,22 @@ async def test_a_link_is_made_for_who_is_meant(tmp_path: Path) -> None:
         assert (await s.get("/people")).status_code == 200
 
 
+async def test_a_link_for_somebody_else_asks_before_it_ends_the_owner_session(s: Site) -> None:
+    link, before = (await s.call("dashboard.open", person=ALICE))["url"], dict(s.browser.cookies)
+    shown = (await s.get(link)).text
+    assert f"This link opens the page of {ALICE}." in shown
+    assert "you are signed in as the owner" in shown
+    code = {"code": link.partition("=")[2]}
+    # A browser that comes from another site shows who is signed in with the form alone: it is asked then.
+    assert "you are signed in as the owner" in (await s.browser.post("/login", data={**code, "ends": ""})).text
+    assert dict(s.browser.cookies) == before
+    assert (await s.get("/people")).status_code == 200
+    await s.open(link)
+    assert (await s.get("/people")).status_code == 404
+    assert (await s.get("/me")).status_code == 200
+    assert [each["person"] for each in await s.call("dashboard.sessions")] == [ALICE], "none is left behind"
+
+
 async def test_a_command_on_discord_gives_a_link_where_everybody_reaches_it(tmp_path: Path) -> None:
     async with site(tmp_path, PUBLIC) as s:
         link = (await s.call_as(ALICE, "privacy.page"))["url"]

@@ -48,13 +48,15 @@ async def test_nothing_is_shown_without_a_session(tmp_path: Path) -> None:
 async def test_a_link_signs_in_one_browser_once(tmp_path: Path) -> None:
     async with site(tmp_path) as s:
         link = await s.link()
-        first = await s.get(link)
+        for preview in (await s.get(link), await s.browser.head(link)):  # as chats load it that show previews
+            assert (preview.status_code, "set-cookie" in preview.headers) == (200, False)
+        first = await s.open(link)
         cookie = first.headers["set-cookie"]
         assert "HttpOnly" in cookie
         assert "samesite=strict" in cookie.lower()
         assert (await s.get("/")).status_code == 200
         async with client(s.address) as other:
-            again = await other.get(link)
+            again = await other.post("/login", data={"code": link.partition("=")[2], "ends": ""})
             assert again.status_code == 403
             assert "no longer works" in again.text
             assert (await other.get("/")).status_code == 303
@@ -62,7 +64,8 @@ async def test_a_link_signs_in_one_browser_once(tmp_path: Path) -> None:
 
 async def test_the_first_start_alone_gives_a_link_by_itself(tmp_path: Path) -> None:
     async with site(tmp_path) as s:
-        assert (await s.get(await s.app.web.first_link())).status_code == 200
+        assert (await s.open(await s.app.web.first_link())).status_code == 200
+        assert (await s.get("/people")).status_code == 200
         assert await s.app.web.first_link() == ""
 
 
@@ -187,7 +190,8 @@ async def test_wrong_codes_and_tokens_are_slowed_down(tmp_path: Path) -> None:
         token = await s.get("/v1/models", headers={"Authorization": "Bearer carina_wrong"})
         assert token.status_code == 429
         assert (await (await s.program("chat")).get("/v1/models")).status_code == 200
-        assert (await s.get(await s.link())).status_code == 200
+        assert (await s.open(await s.link())).status_code == 200
+        assert (await s.get("/people")).status_code == 200
 
 
 async def test_a_port_in_use_is_told_and_ends_nothing(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from bot.interfaces.web.request import FAILURES, Context, on_own_page
 from bot.interfaces.web.request_checks import COOKIE, Refusal, client_of
 from bot.logs import log
 from bot.services.people.privacy import PersonCounts
-from memory.people.web_keys import SESSION_LIFE
+from memory.people.web_keys import SESSION_LIFE, Kind, WebKey
 from memory.store.ids import PersonId
 from texts import _
 
@@ -28,11 +28,28 @@ _SYSTEMS = ("Android", "iPhone", "iPad", "Windows", "Macintosh", "Linux")
 
 
 async def login(ctx: Context) -> Response:
-    """Use a code up for a session. The page then leads on: a cookie of this kind does not come with a redirect."""
-    code, attempts, client = ctx.query("code"), ctx.request.state.attempts, client_of(ctx.request.scope)
+    """Say what a link opens, and begin a session once the button is pressed: a preview of the link uses nothing up.
+
+    The last page leads on: a cookie of this kind does not come with a redirect.
+    """
+    form = await ctx.form()
+    code, attempts, client = (
+        form.get("code", ctx.query("code")),
+        ctx.request.state.attempts,
+        client_of(ctx.request.scope),
+    )
+    key: WebKey | None = ctx.request.state.key
     if not code:
-        return _page(ctx, signed_in=ctx.request.state.key is not None)
-    secret = await ctx.web.links.sign_in(code, _browser(ctx))
+        return _page(ctx, signed_in=key is not None)
+    link, secret = await ctx.web.links.of_code(code), None
+    if link is not None:
+        other = key if key is not None and key.kind is Kind.SESSION and key.person != link.person else None
+        # A browser that comes from another site does not show its session before the form.
+        if form.get("ends") != (other.id if other else ""):
+            return _page(ctx, link=link, other=other, code=code)
+        secret = await ctx.web.links.sign_in(code, _browser(ctx))
+        if secret is not None and other is not None:
+            await ctx.web.access.drop(other.id)
     if secret is None and attempts.blocked(client):
         return Refusal(429, _("Too many wrong codes came from this address; wait five minutes.")).response("/login")
     if secret is None:
@@ -126,7 +143,7 @@ async def logout(ctx: Context) -> Response:
 
 
 def _page(ctx: Context, *, status: int = 200, **told: Any) -> Response:
-    usual = {"signed_in": False, "signed_out": False, "wrong": False, "refused": ""}
+    usual: dict[str, Any] = {"signed_in": False, "signed_out": False, "wrong": False, "refused": "", "link": None}
     usual["discord"] = ctx.web.config.discord_client_secret is not None
     values = {"constellation": ctx.web.config.constellation.name, **usual, **told}
     return HTMLResponse(render("login.html", **values), status)

@@ -99,7 +99,7 @@ def application(web: WebServer) -> ASGIApp:
         Route("/healthz", monitoring.alive),
         Route("/readyz", served(monitoring.ready)),
         Route("/metrics", served(partial(monitoring.metrics, monitoring.Durations(web.clock())))),
-        Route("/login", served(login)),
+        Route("/login", served(login), methods=["GET", "POST"]),
         Route("/login/discord", served(with_discord)),
         Route("/login/discord/back", served(from_discord)),
         page("/logout", logout),

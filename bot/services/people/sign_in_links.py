@@ -12,7 +12,7 @@ from bot.services.people.privacy import named
 from bot.services.registry import Options, Param, operation
 from bot.services.results import Markup, Result
 from memory.people import web_keys
-from memory.people.web_keys import KeyScope, Kind, NewKey
+from memory.people.web_keys import KeyScope, Kind, NewKey, WebKey
 from memory.queue import messages
 from memory.store.clock import Clock
 from memory.store.constellation import Constellations
@@ -108,11 +108,14 @@ class SignInLinks(Struct, frozen=True):
             return ""
         return (await self._link(None)).url
 
+    async def of_code(self, code: str) -> WebKey | None:
+        """The link with that code, if it is valid."""
+        now = self.clock()
+        return await self.constellations.registry.read(lambda rows: web_keys.find(rows, Kind.CODE, code, now))
+
     async def sign_in(self, code: str, browser: str) -> str | None:
         """Use up a code for a new session; returns its secret, or None if the code is invalid."""
         now = self.clock()
-        if await self.constellations.registry.read(lambda rows: web_keys.find(rows, Kind.CODE, code, now)) is None:
-            return None  # a wrong code costs no write
         return await self.constellations.registry.write(
             _SIGN_IN, lambda tx: web_keys.use_sign_in_code(tx, code, browser, now), durable=True
         )
