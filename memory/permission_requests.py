@@ -208,10 +208,10 @@ def forget(tx: Tx, identifier: RequestId, now: datetime) -> bool:
     return row is not None and row["status"] == "withdrawn"
 
 
-def count_waiting(rows: Rows, place: PlaceId) -> int:
-    return rows.number(
-        "SELECT count(*) AS n FROM permission_requests WHERE place_id = ? AND status = 'waiting'", (place,)
-    )
+def waiting_askers(rows: Rows, place: PlaceId) -> list[PersonId | None]:
+    """Who asked, once for each request that waits in this place; None without a person."""
+    sql = "SELECT person_id FROM permission_requests WHERE place_id = ? AND status = 'waiting'"
+    return [each["person_id"] for each in rows.all(sql, (place,))]
 
 
 def due(rows: Rows, now: datetime) -> list[Request]:

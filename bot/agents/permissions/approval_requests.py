@@ -42,6 +42,8 @@ SOURCE = "approval"
 """The source of inbox rows that carry decisions."""
 MOST_WAITING = 20
 """Open requests from one place at the same time; more are refused."""
+MOST_OF_ONE = 5
+"""Of these, the requests of one person: nobody alone has those of others refused."""
 
 
 class Terms(Struct, frozen=True):
@@ -101,10 +103,7 @@ class Broker:
         who, quorum = approval_rules.approvers(self.terms.people, need, turn)
         if not who or turn.group is None:
             raise ToolError(f"This needs approval ({need.reason}), and there is nobody here to ask.")
-        if permission_requests.count_waiting(tx, turn.place) >= MOST_WAITING:
-            raise ToolError(
-                f"This needs approval, and {MOST_WAITING} requests from here are waiting already. Nobody was asked."
-            )
+        self._check_room(tx, turn)
         return Request(
             id=permission_requests.new_request_id(),
             kind=need.kind,
@@ -130,6 +129,20 @@ class Broker:
             expires_at=now + self.terms.expires,
             shown=asking.shown,
         )
+
+    def _check_room(self, tx: Tx, turn: Turn) -> None:
+        """Raises ToolError if too many requests wait; the owner's are refused because of the owner's alone."""
+        waiting, people = permission_requests.waiting_askers(tx, turn.place), self.terms.people
+        selves = people.selves(turn.person) if turn.person is not None else (None,)
+        trusted = not {*people.owner, None}.isdisjoint(selves)
+        own = sum(each in selves for each in waiting)
+        if own >= (MOST_WAITING if trusted else MOST_OF_ONE):
+            much = f"{own} requests of this person"
+        elif not trusted and len(waiting) >= MOST_WAITING:
+            much = f"{MOST_WAITING} requests from here"
+        else:
+            return
+        raise ToolError(f"This needs approval, and {much} are waiting already. Nobody was asked.")
 
     def spend(self, tx: Tx, permit: Permit, call: Call, turn: Turn, now: datetime) -> None:
         """Use a permit for this call; raises ToolError if it is for another call, or was used before."""

@@ -3,12 +3,13 @@
 import functools
 import json
 from collections.abc import AsyncIterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bot.agents.permissions.approval_requests import MOST_WAITING
+from bot.agents.permissions.approval_requests import MOST_OF_ONE, MOST_WAITING
 from bot.agents.permissions.approval_rules import Caution
 from bot.agents.permissions.who_may import Approver, People, role_identity
 from bot.agents.tools.base import Arguments, Outcome, OutsideTool, ToolContext
@@ -24,7 +25,7 @@ from memory.store.database import Tx
 from memory.store.ids import PersonId, RequestId
 from memory.store.records import replace
 from memory.store.sqlite import driver
-from sources.base import ANSWERED, DeliveryFailed, Place
+from sources.base import ANSWERED, DeliveryFailed, Place, Speaker
 from tests.bot.parts import (
     ANN,
     BOB,
@@ -415,12 +416,28 @@ def _turn(tx: Tx) -> Any:
     return row["turn_id"]
 
 
-async def test_a_flood_of_questions_asks_nobody_anything_more(tmp_path: Path) -> None:
-    calls = [ring(f"call_{number}", times=number) for number in range(MOST_WAITING + 5)]
-    model = ScriptedModel(says("", *calls), says("They wait."))
-    async with talked(tmp_path, Setting(model=model, tools=[Bell()]), "ring them all") as service:
-        assert len(await service.rows("SELECT 1 FROM permission_requests")) == MOST_WAITING
-        assert sum("are waiting already" in text for text, _ok in results(service.model.requests[-1])) == 5
+class Gong(Bell):
+    """Needs a yes whoever asks."""
+
+    caution = Caution(asks="always", bound=("times",))
+
+
+async def test_a_flood_asks_nothing_more_and_nobody_has_the_requests_of_others_refused(tmp_path: Path) -> None:
+    numbers = count(1)
+
+    async def refused(who: Speaker, asked: int) -> int:
+        turn = next(numbers)
+        model.replies += [says("", *(ring(f"call_{turn}_{times}", times=times) for times in range(asked)))]
+        await service.heard(said("ring them all", turn, speaker=who))
+        return sum("are waiting already" in text for text, _ok in results(service.model.requests[-1])[-asked:])
+
+    model = ScriptedModel()
+    async with running(tmp_path, Setting(model=model, tools=[Gong()])) as service:
+        assert await refused(ANN, MOST_OF_ONE + 3) == 3
+        assert await refused(BOB, 1) == 0
+        assert [await refused(person(f"Guest{number}"), MOST_OF_ONE) for number in range(3)] == [0, 0, 1]
+        assert await refused(EVA, 1) == 1, "all together have the owner asked no more than this"
+        assert await refused(OLGA, MOST_WAITING + 2) == 2
 
 
 async def test_an_answer_names_its_question_by_the_end_of_its_number_and_doubt_decides_nothing(
