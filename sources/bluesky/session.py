@@ -9,6 +9,7 @@ or somebody revoked it), the session is renewed, and only if that fails is the p
 import asyncio
 import base64
 import os
+import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -59,6 +60,7 @@ class BlueskySession:
         self._one = asyncio.Lock()
         self._logins: list[float] = []
         self._session: Session | None = None
+        self._storing = threading.Lock()  # of threads: the task of one that writes can be cancelled before it is done
 
     @property
     def did(self) -> str:
@@ -230,7 +232,7 @@ class BlueskySession:
     async def _changed(self, _event: SessionEvent, session: Session) -> None:
         """Store the session: refresh tokens work only once."""
         self._session = session
-        await asyncio.to_thread(self._store, session.encode())
+        await asyncio.to_thread(self._store)
 
     def _stored(self) -> str:
         content = self._settings.session_file.read_bytes()
@@ -241,12 +243,15 @@ class BlueskySession:
         key = Scrypt(salt, 32, n=2**14, r=8, p=1).derive(self._settings.password.get_secret_value().encode())
         return Fernet(base64.urlsafe_b64encode(key))
 
-    def _store(self, encoded: str) -> None:
+    def _store(self) -> None:
         salt = os.urandom(_SALT_BYTES)
         try:
-            fresh = private_file(self._settings.session_file.with_suffix(".new"))
-            fresh.write_bytes(salt + self._cipher(salt).encrypt(encoded.encode()))
-            fresh.replace(self._settings.session_file)
+            with self._storing:
+                if (newest := self._session) is None:
+                    return
+                fresh = private_file(self._settings.session_file.with_suffix(".new"))
+                fresh.write_bytes(salt + self._cipher(salt).encrypt(newest.encode().encode()))
+                fresh.replace(self._settings.session_file)
         except OSError as error:
             log.warning(
                 "bluesky_session_not_kept", reason=error.strerror, hint="Carina logs in again at the next start"

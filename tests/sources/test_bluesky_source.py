@@ -1,14 +1,17 @@
 """What is heard on Bluesky over sockets: pages, threads, downtime, and servers that go wrong."""
 
 import asyncio
+import dataclasses
 import re
 import stat
 import time
 from functools import partial
+from pathlib import Path
 
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
+from atproto_client import Session, SessionEvent
 
 from memory.people.audience import PUBLIC, Trust
 from memory.store.clock import to_text
@@ -17,6 +20,7 @@ from sources.base import Deliver, Kind
 from sources.bluesky.failures import NoAnswer, RateLimited, ServerUnreachable
 from sources.bluesky.session import LOGIN_PAUSE
 from sources.bluesky.source import PollPace
+from tests.captured_logs import capture_logs
 from tests.sources.bluesky_stage import AWAY, Away, Harness, delivery, denies, excludes, hides, mutes, opts_out, pauses
 from tests.wire.bluesky import User
 
@@ -414,6 +418,26 @@ async def test_a_session_lasts_over_restarts_for_its_owner_alone(here: Harness) 
         await here.poll(here.source())
     assert here.server.count(LOGIN) == 1
     assert stat.S_IMODE((here.folder / "bluesky.session").stat().st_mode) == 0o600
+
+
+async def test_of_two_sessions_that_are_stored_at_once_the_newer_one_stays(
+    here: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, replaces = here.source(), Path.replace
+
+    def slowly(path: Path, target: Path) -> Path:
+        time.sleep(0.3)  # in a thread; the other one has written by then
+        return replaces(path, target)
+
+    await here.poll(source)
+    monkeypatch.setattr(Path, "replace", slowly)
+    session = source._state.session
+    assert session._session is not None
+    fresh = [dataclasses.replace(session._session, refresh_jwt=name) for name in ("older", "newer")]
+    with capture_logs() as logged:
+        await asyncio.gather(*(session._changed(SessionEvent.REFRESH, each) for each in fresh))
+    assert logged == []
+    assert Session.decode(session._stored()).refresh_jwt == "newer"
 
 
 async def test_a_stored_session_is_of_no_use_without_the_password(here: Harness) -> None:
