@@ -193,6 +193,32 @@ def test_a_step_that_was_cut_off_anywhere_is_undone(tmp_path: Path, monkeypatch:
         assert contents(copy)["step_of_a_test"]
 
 
+def schema(path: Path) -> tuple[dict[str, object], dict[str, object]]:
+    """A file's tables, indexes and triggers, as they read without comments, and settings of its full-text indexes."""
+    found: dict[str, object] = {}
+    with closing(connect(path, read_only=True)) as raw:
+        rows = Rows(raw)
+        for each in rows.all("SELECT type, name, tbl_name, sql FROM sqlite_schema"):
+            pragmas = ("table_xinfo", "index_list", "foreign_key_list") if each["type"] == "table" else ()
+            listed = [list(map(as_dict, rows.all(f"PRAGMA {pragma}({each['name']})"))) for pragma in pragmas]
+            said = re.sub(r'--.*|\s|"', "", str(each["sql"]))
+            found[str(each["name"])] = (each["type"], each["tbl_name"], said, listed)
+    return found, {name: each for name, each in contents(path).items() if name.endswith("_fts_config")}
+
+
+@pytest.mark.usefixtures("made_databases")
+@pytest.mark.parametrize("kind", Kind)
+def test_a_new_file_has_the_schema_of_one_that_was_upgraded(tmp_path: Path, migrated: Path, kind: Kind) -> None:
+    new, old = tmp_path / "new.db", tmp_path / "old.db"
+    migrations.prepare(new, kind)
+    migrations.prepare_at(old, kind, migrations.migrations(kind)[0].version)
+    assert schema(old) != schema(new)
+    migrations.apply(old, kind)
+    assert schema(old) == schema(new)
+    recorded = migrated / "data" / "global.db" if kind is Kind.GLOBAL else database(migrated)
+    assert schema(recorded) == schema(new)
+
+
 def test_an_upgrade_that_is_killed_anywhere_goes_on_where_it_was(tmp_path: Path) -> None:
     """Every file opens afterwards, every copy that has its name is whole, and the end is as if nothing had happened."""
     first = unpacked(tmp_path / "first")

@@ -463,9 +463,3 @@ def test_the_locks_pin_the_same_versions() -> None:
 
     assert {key: version(entry) for key, entry in run.items()} == {key: version(dev[key]) for key in run}
     assert {key: version(entry) for key, entry in both.items()} == {key: version(dev[key]) for key in both}
-
-
-def test_every_migration_has_a_number_of_its_own() -> None:
-    for kind in ("constellation", "global"):
-        numbers = [path.name[:4] for path in (ROOT / "migrations" / kind).glob("*.sql")]
-        assert sorted(numbers) == sorted(set(numbers)), kind

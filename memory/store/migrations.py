@@ -1,15 +1,17 @@
 """Migrates a database file to the version that this program needs, and refuses one it cannot read.
 
-Migrations are plain SQL files under `migrations/<kind>/NNNN_name.sql`; the first creates the whole schema of its
-version. They are applied in order, each in one transaction with its number in `PRAGMA user_version` and its SHA-256 in
-`migration_checksums`, so that an edited history is noticed. They may call `carina_index_text`; triggers may not, since
-other programs that open the file do not have it. A missing file is created up to date; only `migrate` touches an older
-one, and copies it first.
+Migrations are plain SQL under `migrations/<kind>`. `NNNN_start.sql` is the whole schema of its version: a new file gets
+it at once. `upgrades.sql` has a section for each step that brings older files to that version, and each later step is a
+file of its own, `NNNN_name.sql`. Steps are applied in order, each in one transaction with its number in `PRAGMA
+user_version` and its SHA-256 in `migration_checksums`, so that an edited history is noticed. They may call
+`carina_index_text`; triggers may not, since other programs that open the file do not have it. A missing file is created
+up to date; only `migrate` touches an older one, and copies it first.
 """
 
 import functools
 import hashlib
 import os
+import re
 import shutil
 import time
 from collections.abc import Iterator
@@ -39,6 +41,7 @@ _CHECKSUMS = """CREATE TABLE IF NOT EXISTS migration_checksums (
 
 MAKING = ".new"
 """The ending of the name of a file that is being created."""
+_SECTION = re.compile(r"^-- -+ (\d{4}_\w+)\n", re.MULTILINE)
 _ROOM = 1_000_000  # bytes that SQLite needs to open a file: its log's index alone takes 32 KB
 
 
@@ -58,6 +61,11 @@ class Migration(Struct, frozen=True, dict=True):
     def sha256(self) -> str:
         return hashlib.sha256(self.sql.encode()).hexdigest()
 
+    @property
+    def whole(self) -> bool:
+        """Whether it is a whole schema: new files begin with it, older ones skip it."""
+        return self.name.endswith("start")
+
 
 class Status(Struct, frozen=True):
     """A file's version and the program's: equal versions mean it can be opened."""
@@ -74,10 +82,22 @@ def migrations(kind: Kind) -> tuple[Migration, ...]:
     """The program's migrations for one kind of file, oldest first."""
     found = []
     for entry in (files("migrations") / kind.value).iterdir():
-        number, _, rest = entry.name.partition("_")
-        if entry.name.endswith(".sql"):
-            found.append(Migration(int(number), rest.removesuffix(".sql"), entry.read_text(encoding="utf-8")))
+        stem, _, ending = entry.name.rpartition(".")
+        if ending == "sql":
+            text = entry.read_text(encoding="utf-8")
+            parts = _SECTION.split(text)[1:] if stem == "upgrades" else [stem, text]
+            named = zip(parts[::2], parts[1::2], strict=True)
+            found += [Migration(int(name[:4]), name[5:], sql) for name, sql in named]
     return tuple(sorted(found, key=lambda migration: migration.version))
+
+
+def steps(kind: Kind, version: int, most: int | None = None) -> list[Migration]:
+    """What brings a file of that version, or a new one (0), to version `most` or the newest."""
+    known = [each for each in migrations(kind) if most is None or each.version <= most]
+    if version:
+        return [each for each in known if each.version > version and not each.whole]
+    start = next(each for each in reversed(known) if each.whole)
+    return [start, *(each for each in known if each.version > start.version)]
 
 
 def status(path: Path, kind: Kind) -> Status:
@@ -255,9 +275,8 @@ def apply(path: Path, kind: Kind, most: int | None = None) -> None:
         version = int(row[0]) if row else 0
         raw.execute(_CHECKSUMS)
         raw.create_function("carina_index_text", 1, index_text)
-        for migration in migrations(kind):
-            if migration.version > version and (most is None or migration.version <= most):
-                _apply_one(raw, migration)
+        for migration in steps(kind, version, most):
+            _apply_one(raw, migration)
 
 
 def _apply_one(raw: Connection, migration: Migration) -> None:
@@ -274,11 +293,10 @@ def _apply_one(raw: Connection, migration: Migration) -> None:
 
 
 def _check_history(raw: Connection, path: Path, kind: Kind) -> None:
-    known = {migration.version: migration for migration in migrations(kind)}
+    known = {(each.version, each.name): each for each in migrations(kind)}
     for row in raw.execute("SELECT version, name, sha256 FROM migration_checksums").fetchall():
-        migration = known.get(row["version"])
-        # One with another name is part of the first file now.
-        if migration is not None and migration.name == row["name"] and migration.sha256 != row["sha256"]:
+        migration = known.get((row["version"], row["name"]))  # one that is not there is part of a start now
+        if migration is not None and migration.sha256 != row["sha256"]:
             raise DatabaseCorrupt(
                 "{path} was made with a different text of migration {version} ({name}): migrations must "
                 "not be edited; use the version of Carina that made it, or restore a backup",

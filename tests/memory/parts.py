@@ -18,11 +18,11 @@ from memory.queue.turns import Turn
 from memory.store.database import Tx
 from memory.store.fulltext import index_text
 from memory.store.ids import AgentId, GroupId, InboxId, MessageId, PersonId, PlaceId
-from memory.store.migrations import Kind, prepare
+from memory.store.migrations import Kind, prepare, steps
 from memory.store.records import replace
 from memory.store.sqlite import Connection, connect, driver
 
-SCHEMA = "\n".join(path.read_text("utf-8") for path in sorted(Path("migrations/constellation").glob("*.sql")))
+SCHEMA = "\n".join(step.sql for step in steps(Kind.CONSTELLATION, 0))
 NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 ANN, BOB = PersonId("discord:ann"), PersonId("discord:bob")
 GUILD = Audience("guild:discord:1")

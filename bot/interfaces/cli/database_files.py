@@ -24,7 +24,7 @@ from memory.store.clock import utc_now
 from memory.store.constellation import registered, require, require_registry
 from memory.store.errors import DatabaseCorrupt, DatabaseFull, DatabaseOutdated, DatabaseTooNew, StoreError
 from memory.store.folder import DataFolder
-from memory.store.migrations import Kind, check, migrate, migrations, rehearse, status
+from memory.store.migrations import Kind, check, migrate, migrations, rehearse, status, steps
 from memory.store.sqlite import driver
 from texts import _, error_text, gettext_noop, ngettext
 
@@ -89,7 +89,7 @@ class PendingMigrations(Row):
 
     @classmethod
     def of(cls, file: File) -> "PendingMigrations":
-        count = len([each for each in migrations(file.kind) if each.version > (file.version or 0)])
+        count = len(steps(file.kind, file.version or 0))
         seconds = round(rehearse(file.path, file.kind), 1) if count else 0
         return cls.from_record(file, migrations=count, megabytes=round((file.bytes or 0) / 1e6, 1), seconds=seconds)
 

@@ -41,7 +41,8 @@ def begin_older(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The same as a Carina left it that knew one migration of constellations less."""
     real = migrations.migrations
     with monkeypatch.context() as patch:
-        patch.setattr(migrations, "migrations", lambda kind: real(kind)[: -1 if kind is Kind.CONSTELLATION else None])
+        less = [each for each in real(Kind.CONSTELLATION) if each.version < NEWEST[Kind.CONSTELLATION]]
+        patch.setattr(migrations, "migrations", lambda kind: less if kind is Kind.CONSTELLATION else real(kind))
         (path,) = begin(folder, "home")
     return path
 

@@ -20,7 +20,7 @@ from memory.store.database import Rows, Tx, Value, as_dict
 from memory.store.errors import DatabaseCorrupt, DatabaseFull, DatabaseOutdated, DatabaseTooNew, StoreError
 from memory.store.fulltext import match_query
 from memory.store.ids import AgentId
-from memory.store.migrations import Kind, Migration, migrate, prepare, rehearse, status
+from memory.store.migrations import Kind, Migration, migrate, prepare, prepare_at, rehearse, status
 from memory.store.sqlite import Code, Connection, connect, driver
 
 pytestmark = pytest.mark.usefixtures("made_databases")
@@ -112,6 +112,27 @@ def test_migrating_copies_first_and_then_brings_up_to_date(older: Path) -> None:
     assert stat.S_IMODE(copy.stat().st_mode) == 0o600
     assert copy.name == "carina.db.before-2-2026-11-22T093015250Z"
     prepare(older, Kind.GLOBAL)
+
+
+def test_a_new_file_gets_the_whole_schema_at_once_and_an_older_one_the_steps(
+    path: Path, older: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    third = Migration(3, "third", "UPDATE a SET m = 7;")
+    start = Migration(2, "start", "CREATE TABLE a (n INTEGER, m INTEGER) STRICT; INSERT INTO a VALUES (0, 0);")
+    known(monkeypatch, FIRST, SECOND, start, third)
+    migrate(older, Kind.GLOBAL, NOW)
+    new, before = path.with_name("new.db"), path.with_name("before.db")
+    prepare(new, Kind.GLOBAL)
+    prepare_at(before, Kind.GLOBAL, 1)
+    names = "SELECT name FROM migration_checksums ORDER BY version"
+    found = {each: (version(each), ask(each, "SELECT * FROM a"), ask(each, names)) for each in (older, new, before)}
+    assert found == {
+        older: (3, [(1, 7)], [("start",), ("more",), ("third",)]),
+        new: (3, [(0, 7)], [("start",), ("third",)]),
+        before: (1, [(1,)], [("start",)]),
+    }
+    for each in (older, new):
+        prepare(each, Kind.GLOBAL)
 
 
 def test_a_trial_is_not_misled_by_the_log_of_one_that_was_killed(older: Path) -> None:
@@ -216,8 +237,10 @@ def test_a_file_of_another_account_is_not_said_to_be_damaged(tmp_path: Path, mon
 
 @pytest.mark.parametrize("kind", Kind)
 def test_the_programs_own_migrations_have_numbers_of_their_own(kind: Kind) -> None:
-    found = [migration.version for migration in migrations.migrations(kind)]
-    assert found == sorted(set(found))
+    known = migrations.migrations(kind)
+    steps = [each.version for each in known if not each.whole]
+    assert known[0].whole
+    assert steps == [*range(known[0].version + 1, known[-1].version + 1)]
 
 
 @pytest.mark.parametrize(("free", "why"), [(0, "its disk is full: free some space"), (10**9, "its disk gives errors")])
