@@ -16,7 +16,7 @@ from bot.app import App, build
 from bot.config import load_config
 from bot.errors import CallError, UserError
 from bot.interfaces import group_requests
-from bot.interfaces.cli.chat.chat_commands import CommandLine, known, offered, split
+from bot.interfaces.cli.chat.command_runner import CommandRunner, known, offered, split
 from bot.interfaces.cli.chat.connection import Connection
 from bot.interfaces.cli.chat.line_parser import (
     Clear,
@@ -189,7 +189,7 @@ async def test_how_a_command_is_used_is_shown_once_and_with_its_slash(tmp_path: 
 
     line = Connection(load_config({}, tmp_path), lambda asked: replies_of(nobody(asked)), "", own=True)
     try:
-        said = await CommandLine(line, nobody).run(typed)
+        said = await CommandRunner(line, nobody).run(typed)
     except CallError as error:
         said = str(error)
     assert said.count("Usage:") + said.count("For example:") == said.count(shown) == 1
@@ -209,7 +209,7 @@ def test_a_path_in_the_chat_may_begin_with_the_home_folder(monkeypatch: pytest.M
 async def test_what_works_only_outside_of_a_chat_says_so(tmp_path: Path, words: str) -> None:
     line = Connection(load_config({}, tmp_path), AsyncMock(), "", own=True)
     with pytest.raises(UserError, match=f"`carina {words}` works only outside of this chat"):
-        await CommandLine(line, AsyncMock()).run(words)
+        await CommandRunner(line, AsyncMock()).run(words)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
 from bot.errors import UserError
-from bot.interfaces.cli.chat.chat_commands import offered
+from bot.interfaces.cli.chat.command_runner import offered
 from bot.interfaces.cli.chat.connection import Connection
 from bot.interfaces.cli.chat.line_parser import ALONE
 from bot.interfaces.cli.manifest import Entry, Tree, operation_entry

@@ -25,7 +25,7 @@ from bot.config import OFFLINE, Config
 from bot.config.mcp import missing_programs
 from bot.errors import CallError, UserError
 from bot.interfaces.cli import streams
-from bot.interfaces.cli.chat.chat_commands import CommandLine, known, offered
+from bot.interfaces.cli.chat.command_runner import CommandRunner, known, offered
 from bot.interfaces.cli.chat.completion import Completions
 from bot.interfaces.cli.chat.connection import Connection, new_id
 from bot.interfaces.cli.chat.line_parser import (
@@ -93,7 +93,7 @@ class PromptChat:
         self._console = Console(file=self._above, force_terminal=True, highlight=False, no_color=no_color)
         self._moment = PromptMoment(self._console, self._redraw)
         self._view = ChatView(self._console, self._moment)
-        self._commands = CommandLine(line, self._ask)
+        self._commands = CommandRunner(line, self._ask)
         self._known = known()
         self._history = InMemoryHistory()
         self._lines: asyncio.Queue[str] = asyncio.Queue()

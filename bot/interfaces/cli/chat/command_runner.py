@@ -1,4 +1,4 @@
-"""The commands of the command line in a chat, after a slash: parsed and run."""
+"""Runs a command that was typed after a slash in a chat; `line_parser.py` decides which lines are commands."""
 
 import contextlib
 import shlex
@@ -49,7 +49,7 @@ class _ChatCommands(Commands):
         return f"/{name}", command, others
 
 
-class CommandLine(Struct, frozen=True):
+class CommandRunner(Struct, frozen=True):
     """Runs what is typed after a slash. `ask` asks the person a question and returns the answer."""
 
     line: Connection
