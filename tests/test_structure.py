@@ -27,7 +27,7 @@ LAYERS = ("bot.interfaces", "bot.services", "bot.runtime", "bot.upkeep", "bot.ag
 MEMORY_LAYERS = (
     {"portability"},
     {"coordination", "erasure", "turn_effects", "why", "wider_audience"},
-    {"blocks", "knowledge"},
+    {"blocks", "knowledge", "permission_grants"},
     {"activity", "agenda", "group_runs", "permission_requests", "search", "spending"},
     {"data_sources", "folders", "jobs", "queue", "unattended_turns"},
     {"agents", "people"},

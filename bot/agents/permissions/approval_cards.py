@@ -12,7 +12,8 @@ from msgspec import Struct, field
 
 from bot.models.base import Call, parsed
 from memory.people.audience import PUBLIC
-from memory.permission_requests import CallArguments, Permit, Request, Status, Verdict
+from memory.permission_grants import CallArguments
+from memory.permission_requests import Permit, Request, Status, Verdict
 from memory.queue.outbox import CardButtons, CardDetail, File, NewRow
 from memory.queue.turns import Turn
 from memory.store.ids import BlockId, PersonId, PlaceId, code

@@ -20,7 +20,7 @@ from bot.agents.permissions.approval_cards import ApprovalCall
 from bot.agents.permissions.who_may import Approver, People
 from bot.errors import ToolError
 from bot.models.base import Call
-from memory import group_runs, permission_requests
+from memory import group_runs, permission_grants, permission_requests
 from memory.knowledge.working_memory import PATROL
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope
 from memory.people.identities import person_called, place_named
@@ -84,7 +84,7 @@ class Broker:
         turn, earlier = asking.turn, asking.permit
         covers = frozenset({*(earlier.covers if earlier else ()), need.mark})
         given = approval_cards.call_arguments(asking.call.arguments, asking.bound)
-        found = permission_requests.matching_grant(tx, need, turn.agent, given, turn.scope.audience, now)
+        found = permission_grants.matching_grant(tx, need, turn.agent, given, turn.scope.audience, now)
         if found is not None and not need.once_only:
             return Permit(covers, earlier.request if earlier else None, found.id)
         request = self._request(tx, asking, need, covers, now)
@@ -199,7 +199,7 @@ class Broker:
         if shortest is Verdict.ONCE:
             return
         until = now + approval_rules.GRANT_HOUR if shortest is Verdict.HOUR else None
-        grant = permission_requests.add_grant(tx, request, last, now, until)
+        grant = permission_grants.add_grant(tx, request, last, now, until)
         detail = "until revoked" if until is None else "1 hour"
         _note(tx, request, "granted", now, person=last, grant=grant.id, detail=detail)
 

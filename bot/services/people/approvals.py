@@ -20,12 +20,13 @@ from bot.services.registry import AT_TERMINAL, Arguments, Options, Param, Sugges
 from bot.services.results import Entry, Listing, Markup, Plain, Result, Row
 from bot.services.transactions import Service, reads
 from bot.storage_retry import repeat
-from memory import agents, blocks, permission_requests
+from memory import agents, blocks, permission_grants, permission_requests
 from memory.agents import Agent
 from memory.blocks import CONSTELLATION_OWNER, BlockType
 from memory.people.audience import OWNER, Audience, Scope
 from memory.people.identities import label_called, person_called, person_named, place_named
-from memory.permission_requests import Grant, Kind, Request, Status, Verdict
+from memory.permission_grants import Grant
+from memory.permission_requests import Kind, Request, Status, Verdict
 from memory.store.clock import from_text
 from memory.store.database import Rows, Tx
 from memory.store.faults import commit_point
@@ -286,7 +287,7 @@ class Approvals(Service, frozen=True):
     @operation("permits.list", "List open requests and permissions", Action.ANSWER)
     def list_permits(self, rows: Rows, caller: Caller) -> PermitList:
         whole = who_may.may(self.people, caller.approver, Action.PERMITS)
-        held = permission_requests.active_grants(rows, self.clock()) if whole else []
+        held = permission_grants.active_grants(rows, self.clock()) if whole else []
         return PermitList(
             requests=tuple(RequestRow.of(rows, each) for each in open_requests(rows, caller.approver)),
             grants=tuple(GrantRow.of(rows, each) for each in held),
@@ -314,7 +315,7 @@ class Approvals(Service, frozen=True):
     def revoke(self, tx: Tx, caller: Caller, permit: _Permit) -> Entry[GrantRow]:
         number = ending(tx, "permission_grants", permit)
         now, who = self.clock(), caller.approver
-        if (found := permission_requests.revoke(tx, GrantId(number), now)) is None:
+        if (found := permission_grants.revoke(tx, GrantId(number), now)) is None:
             raise UserError("There is no lasting permission {number}. `carina permits list` lists them.", number=permit)
         of = found.audience, who.person, found.request, found.id, found.agent, found.kind
         permission_requests.note(tx, permission_requests.Entry("revoked", now, *of, detail=who.door))
@@ -340,7 +341,7 @@ class Approvals(Service, frozen=True):
         until = None if hours is None else now + timedelta(hours=hours)
         identifier = GrantId(snowflakes.next())
         grant = Grant(identifier, kind, subject, agent.id, pattern, audience, who.person, None, now, until)
-        permission_requests.give_grant(tx, grant)
+        permission_grants.give_grant(tx, grant)
         detail = f"{'until revoked' if hours is None else many(hours, 'hour')}, by {who.door}, without a request"
         of = audience, who.person, None, grant.id, agent.id, kind
         permission_requests.note(tx, permission_requests.Entry("granted", now, *of, detail=detail))
@@ -354,7 +355,7 @@ class Approvals(Service, frozen=True):
 
     @suggestions("permits")
     def suggest_permits(self, rows: Rows, _caller: Caller) -> Suggestions:
-        held = (GrantRow.of(rows, each) for each in permission_requests.active_grants(rows, self.clock()))
+        held = (GrantRow.of(rows, each) for each in permission_grants.active_grants(rows, self.clock()))
         return [(row.id, row.what) for row in held]
 
     @suggestions("permitted", within="agent")

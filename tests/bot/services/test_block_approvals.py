@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from bot.services.people.approvals import GrantRow, RequestRow, open_requests
-from memory import agents, blocks, permission_requests
+from memory import agents, blocks, permission_grants
 from memory.blocks import BlockType, NewBlock, Permission
 from memory.blocks.changes import SYSTEM
 from memory.blocks.sharing import share_block
@@ -96,5 +96,5 @@ async def test_a_shared_block_is_named_by_whose_it_is_in_what_waits_and_in_what_
         assert (await service.read(lambda rows: RequestRow.of(rows, of_all))).subject == "everybody/board"
         await answer(service, request.id, Verdict.HOUR)
         assert await content(service, "treaty") == ["No calls.\n"]
-        (given,) = await service.read(lambda rows: permission_requests.active_grants(rows, service.clock()))
+        (given,) = await service.read(lambda rows: permission_grants.active_grants(rows, service.clock()))
         assert (await service.read(lambda rows: GrantRow.of(rows, given))).subject == "Vega/treaty"

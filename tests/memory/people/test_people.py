@@ -8,7 +8,17 @@ from typing import Any
 
 import pytest
 
-from memory import activity, blocks, coordination, folders, group_runs, jobs, permission_requests, spending
+from memory import (
+    activity,
+    blocks,
+    coordination,
+    folders,
+    group_runs,
+    jobs,
+    permission_grants,
+    permission_requests,
+    spending,
+)
 from memory.agenda import calendar, reminders, tasks
 from memory.agenda.calendar import Event
 from memory.agenda.reminders import Reminder
@@ -167,7 +177,7 @@ def asked(tx: Tx, turn: Turn) -> None:
     )  # fmt: skip
     permission_requests.ask(tx, request)
     permission_requests.vote(tx, request, ANN, Verdict.ALWAYS, NOON)
-    grant = permission_requests.add_grant(tx, request, ANN, NOON, None)
+    grant = permission_grants.add_grant(tx, request, ANN, NOON, None)
     permission_requests.note(
         tx, permission_requests.Entry("granted", NOON, turn.scope.audience, ANN, request.id, grant.id, STAR)
     )

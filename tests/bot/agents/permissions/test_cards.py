@@ -10,7 +10,8 @@ import regex
 from bot.agents.permissions import approval_cards
 from bot.agents.permissions.approval_cards import ApprovalCall
 from bot.models.base import Call
-from memory.permission_requests import CallArguments, Grant, Kind, Request, covers
+from memory.permission_grants import CallArguments, Grant, covers
+from memory.permission_requests import Kind, Request
 from memory.store.ids import GrantId, GroupId, PersonId, RequestId
 from sources.discord.cards import LONGEST
 from sources.outgoing_text import outgoing, without_markup
