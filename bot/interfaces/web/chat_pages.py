@@ -10,9 +10,10 @@ from starlette.datastructures import UploadFile
 from starlette.responses import HTMLResponse, Response
 
 from bot.interfaces.web.conversations import Answer, AnswerStage, Conversation, PartialAnswer
+from bot.interfaces.web.refusals import Refusal
 from bot.interfaces.web.render import render
 from bot.interfaces.web.request import FAILURES, Context, outcome
-from bot.interfaces.web.request_checks import MOST_WITH_FILES, Refusal
+from bot.interfaces.web.request_checks import MOST_WITH_FILES
 from bot.services.caller import PlaceScope
 from bot.services.results import Result
 from memory.people.audience import OWNER, Scope

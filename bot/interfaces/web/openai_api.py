@@ -18,8 +18,8 @@ from starlette.responses import JSONResponse, Response
 
 from bot.errors import UserError
 from bot.interfaces.web.conversations import Answer, Conversation, PartialAnswer
+from bot.interfaces.web.refusals import Refusal
 from bot.interfaces.web.request import Context
-from bot.interfaces.web.request_checks import Refusal
 from memory.people.web_keys import WebKey
 from memory.store.records import replace
 from sources.attachments import received

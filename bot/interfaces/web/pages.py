@@ -10,9 +10,10 @@ from typing import Any
 from msgspec import Struct
 from starlette.responses import Response
 
+from bot.interfaces.web.key_scopes import OWN_PAGE
 from bot.interfaces.web.logs import components, tail
+from bot.interfaces.web.refusals import Refusal
 from bot.interfaces.web.request import Context, arguments, offered, outcome, told
-from bot.interfaces.web.request_checks import OWN_PAGE, Refusal
 from bot.services.agents.tasks import as_tree
 from bot.services.caller import Via
 from bot.services.memory.context import Preview

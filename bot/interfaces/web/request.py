@@ -12,8 +12,8 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 from bot.agents.permissions.who_may import Approver
 from bot.errors import CallError, UserError
+from bot.interfaces.web.refusals import Refusal
 from bot.interfaces.web.render import field_label, render
-from bot.interfaces.web.request_checks import Refusal
 from bot.interfaces.web.server import WebServer
 from bot.services.caller import Caller, PlaceScope, Unconfirmed, Via, is_offered, owner_at_terminal
 from bot.services.names import where

@@ -1,23 +1,25 @@
-"""Checks every HTTP request (host, origin, body size, session, token) and sets the security headers of the response."""
+"""Checks every HTTP request (host, origin, body size, session, token) and sets the security headers of the response.
+
+`sign_in_pages.py` begins sessions. `key_scopes.py` decides what each session or token opens.
+"""
 
 import asyncio
 import hashlib
 import hmac
 import ipaddress
 import re
-import time
-from collections import defaultdict, deque
 from functools import partial
 from urllib.parse import parse_qs, urlsplit
 
-from msgspec import Struct, field
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from bot.interfaces.web.failed_sign_ins import FailedSignIns
+from bot.interfaces.web.key_scopes import SAFE, require_scope
+from bot.interfaces.web.refusals import Refusal
 from bot.services.people.web_access import WebAccess
-from memory.people.web_keys import KeyScope, Kind, WebKey
+from memory.people.web_keys import Kind, WebKey
 from sources.terminal import PERSON
 from texts import LANGUAGES, _, read_on, speak, speaking
 
@@ -25,8 +27,6 @@ COOKIE = "carina_session"
 MOST_BYTES, MOST_WITH_FILES = 1_000_000, 10_000_000
 MOST_FROM_STRANGERS = 32_000_000
 READ_SECONDS = 30.0
-_TRIES, _TRY_SECONDS = 10, 300.0
-_MOST_CLIENTS = 10_000
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -40,34 +40,8 @@ _HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
-_SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _OPEN = ("/login", "/static/", "/healthz", "/readyz", "/hooks/")
 """What needs no key: it gives nothing of anybody, or looks at a signature of its own."""
-OWN_PAGE = ("/me", "/me/export")
-"""All that somebody sees who is not the owner: what is kept of them."""
-FOR_PROGRAMS = ("/api/", "/v1/", "/openapi.json", "/mcp", "/metrics")
-"""What answers programs: they are told of errors in JSON."""
-
-
-class FailedSignIns(Struct):
-    """Counts failures to sign in, by address.
-
-    What is right opens all the same: any page of the web can have a browser try wrong codes from its owner's address.
-    """
-
-    _failed: dict[str, deque[float]] = field(default_factory=lambda: defaultdict(deque))
-
-    def blocked(self, client: str) -> bool:
-        """Whether so many failed lately that a failure is answered with 429."""
-        failed = self._failed.get(client)
-        while failed and failed[0] < time.monotonic() - _TRY_SECONDS:
-            failed.popleft()
-        return failed is not None and len(failed) >= _TRIES
-
-    def note(self, client: str) -> None:
-        if len(self._failed) >= _MOST_CLIENTS:
-            self._failed.clear()
-        self._failed[client].append(time.monotonic())
 
 
 def csrf_of(secret: str) -> str:
@@ -92,49 +66,6 @@ def is_known_host(host: str, public_url: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-class Refusal(Exception):
-    """A request is not served: its status, and words for whoever sent it; or where a browser goes instead."""
-
-    parameter: str | None = None
-    code: str | None = None
-
-    def __init__(self, status: int, words: str, instead: str = "") -> None:
-        super().__init__(words)
-        self.status, self.words, self.instead = status, words, instead
-
-    def response(self, path: str) -> Response:
-        """In the form that the path speaks."""
-        if not path.startswith(FOR_PROGRAMS):
-            if self.instead or self.status == 401:
-                return RedirectResponse(self.instead or "/login", 303)
-            return PlainTextResponse(self.words, self.status)
-        if path.startswith("/v1/"):
-            kind = "invalid_request_error" if self.status < 500 else "server_error"
-            told = {"message": self.words, "type": kind, "param": self.parameter, "code": self.code}
-            return JSONResponse({"error": told}, self.status)
-        if path.startswith("/mcp"):  # its clients show the words of an error of JSON-RPC, and of no other answer
-            wrong = {"code": -32600 if self.status < 500 else -32603, "message": self.words}
-            return JSONResponse({"jsonrpc": "2.0", "id": None, "error": wrong}, self.status, _sign_in(self.status))
-        return problem(self.status, self.words)
-
-
-def problem(status: int, words: str, title: str = "") -> Response:
-    """An error for a program (RFC 9457)."""
-    titles = {
-        400: _("Bad request"),
-        401: _("Not signed in"),
-        403: _("Not allowed"),
-        404: _("Not found"),
-        409: _("Confirmation needed"),
-    }
-    body = {"type": "about:blank", "title": title or titles.get(status, "Error"), "status": status, "detail": words}
-    return JSONResponse(body, status, _sign_in(status), media_type="application/problem+json")
-
-
-def _sign_in(status: int) -> dict[str, str] | None:
-    return {"WWW-Authenticate": "Bearer"} if status == 401 else None
 
 
 class AccessMiddleware:
@@ -186,7 +117,7 @@ class AccessMiddleware:
             raise Refusal(
                 421, _("The dashboard is not configured for this address; set public_url in [web.server] to it.")
             )
-        unsafe = scope["method"] not in _SAFE
+        unsafe = scope["method"] not in SAFE
         origin = headers.get("origin")
         foreign = headers.get("sec-fetch-site") in ("cross-site", "same-site")
         if unsafe and (foreign or (origin is not None and not self._is_own(origin, headers))):
@@ -249,9 +180,9 @@ class AccessMiddleware:
         if token:
             state["holder"] = partial(self._access.holder, Kind.PROGRAM, token.strip())
             found = await state["holder"]() if kind.lower() == "bearer" else None
-            if found is None and self._attempts.blocked(client):
-                raise Refusal(429, _("Too many wrong tokens came from this address; wait five minutes."))
             if found is None:
+                words = _("Too many wrong tokens came from this address; wait five minutes.")
+                self._attempts.refuse_after_many(client, words)
                 self._attempts.note(client)
                 raise Refusal(401, _("This token is unknown; `carina token list` shows the valid ones."))
             state["key"] = found
@@ -261,34 +192,7 @@ class AccessMiddleware:
             if state["key"] is not None:
                 state.update(csrf=csrf_of(secret), secret=secret)
         if required:
-            require(state["key"], str(scope["path"]), str(scope["method"]))
-
-
-def require(key: WebKey | None, path: str, method: str) -> None:
-    """Raise Refusal where a key does not open this: pages are for sessions, and each scope for its part of the API."""
-    if key is not None and key.scope is KeyScope.OWN:
-        if key.kind is not Kind.SESSION or path not in (*OWN_PAGE, "/", "/logout"):
-            raise Refusal(404, _("There is nothing at this address."))
-        if path == "/":
-            raise Refusal(303, _("Your page is at another address."), OWN_PAGE[0])
-        return
-    if key is None:
-        raise Refusal(
-            401, _("Sign in first: `carina dashboard` gives you a link, and `carina token create NAME` a token.")
-        )
-    if not path.startswith(FOR_PROGRAMS) and key.kind is not Kind.SESSION:
-        raise Refusal(403, _("Pages are for browsers that are signed in, not for tokens."))
-    needed = KeyScope.CHAT if path.startswith("/v1/") else KeyScope.READ
-    if path.startswith("/mcp") or (path.startswith("/api/") and method not in _SAFE):
-        needed = KeyScope.ADMIN
-    if not key.scope.includes(needed):
-        words = _(
-            "This needs a token with the scope {needed}; {name} has {scope}.",
-            needed=needed,
-            name=key.name,
-            scope=key.scope,
-        )
-        raise Refusal(403, words)
+            require_scope(state["key"], str(scope["path"]), str(scope["method"]))
 
 
 def client_of(scope: Scope) -> str:

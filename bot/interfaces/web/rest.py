@@ -11,8 +11,8 @@ from starlette.responses import JSONResponse, Response
 
 from bot.errors import UserError
 from bot.interfaces.version import version
+from bot.interfaces.web.refusals import Refusal, problem
 from bot.interfaces.web.request import FAILURES, Context, offered
-from bot.interfaces.web.request_checks import Refusal, problem
 from bot.services.caller import Unconfirmed, Via
 from bot.services.memory.block_results import History, ShownBlock
 from bot.services.people.web_access import OnceRequest, StoredResponse

@@ -10,9 +10,10 @@ from typing import Any
 
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from bot.interfaces.web.refusals import Refusal
 from bot.interfaces.web.render import render
 from bot.interfaces.web.request import FAILURES, Context, on_own_page
-from bot.interfaces.web.request_checks import COOKIE, Refusal, client_of
+from bot.interfaces.web.request_checks import COOKIE, client_of
 from bot.logs import log
 from bot.services.people.privacy import PersonCounts
 from memory.people.web_keys import SESSION_LIFE, Kind, WebKey
@@ -50,9 +51,8 @@ async def login(ctx: Context) -> Response:
         secret = await ctx.web.links.sign_in(code, _browser(ctx))
         if secret is not None and other is not None:
             await ctx.web.access.drop(other.id)
-    if secret is None and attempts.blocked(client):
-        return Refusal(429, _("Too many wrong codes came from this address; wait five minutes.")).response("/login")
     if secret is None:
+        attempts.refuse_after_many(client, _("Too many wrong codes came from this address; wait five minutes."))
         attempts.note(client)
         log.warning("web_sign_in_failed", client=client)
         return _page(ctx, wrong=True, status=403)
@@ -80,8 +80,7 @@ async def from_discord(ctx: Context) -> Response:
     if not attempt.is_of(ctx.query("state")):  # any page of the web can send a browser here: that is no try
         return _page(ctx, refused=_("Discord did not sign you in. Try again."), status=403)
     client = f"{client_of(ctx.request.scope)} by Discord"
-    if attempts.blocked(client):
-        return Refusal(429, _("Too many attempts came from this address; wait five minutes.")).response("/login")
+    attempts.refuse_after_many(client, _("Too many attempts came from this address; wait five minutes."))
     page, person = _page(ctx, refused=_("Discord did not sign you in. Try again."), status=403), None
     try:
         if code:

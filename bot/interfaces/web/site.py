@@ -17,9 +17,10 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from bot.interfaces.web import chat_pages, mcp, memory_pages, monitoring, openai_api, pages, rest, webhooks
+from bot.interfaces.web.refusals import FOR_PROGRAMS, Refusal
 from bot.interfaces.web.render import STATIC
 from bot.interfaces.web.request import FAILURES, Context
-from bot.interfaces.web.request_checks import FOR_PROGRAMS, AccessMiddleware, Refusal
+from bot.interfaces.web.request_checks import AccessMiddleware
 from bot.interfaces.web.server import WebServer
 from bot.interfaces.web.sign_in_pages import from_discord, login, logout, with_discord
 from scheduler.descriptions import clock_words

@@ -10,8 +10,8 @@ from contextlib import suppress
 from starlette.responses import Response
 
 from bot.errors import UserError
+from bot.interfaces.web.refusals import problem
 from bot.interfaces.web.request import Context
-from bot.interfaces.web.request_checks import problem
 from texts import error_text
 
 _WINDOW = 300  # seconds for which a signature with a time is taken

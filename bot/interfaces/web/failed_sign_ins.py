@@ -1,0 +1,36 @@
+"""Refuses an address from which too many wrong codes or tokens came.
+
+`sign_in_pages.py` and `request_checks.py` ask this when a code, a Discord account or a token opened nothing.
+"""
+
+import time
+from collections import defaultdict, deque
+
+from msgspec import Struct, field
+
+from bot.interfaces.web.refusals import Refusal
+
+_TRIES, _TRY_SECONDS = 10, 300.0
+_MOST_CLIENTS = 10_000
+
+
+class FailedSignIns(Struct):
+    """Counts failures to sign in, by address.
+
+    What is right opens all the same: any page of the web can have a browser try wrong codes from its owner's address.
+    """
+
+    _failed: dict[str, deque[float]] = field(default_factory=lambda: defaultdict(deque))
+
+    def refuse_after_many(self, client: str, words: str) -> None:
+        """Raise Refusal with these words if so many failed lately."""
+        failed = self._failed.get(client)
+        while failed and failed[0] < time.monotonic() - _TRY_SECONDS:
+            failed.popleft()
+        if failed is not None and len(failed) >= _TRIES:
+            raise Refusal(429, words)
+
+    def note(self, client: str) -> None:
+        if len(self._failed) >= _MOST_CLIENTS:
+            self._failed.clear()
+        self._failed[client].append(time.monotonic())

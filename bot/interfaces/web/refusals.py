@@ -1,0 +1,51 @@
+"""How a request that is not served is answered: a page, or an error in the form that the program expects."""
+
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
+
+from texts import _
+
+FOR_PROGRAMS = ("/api/", "/v1/", "/openapi.json", "/mcp", "/metrics")
+"""What answers programs: they are told of errors in JSON."""
+
+
+class Refusal(Exception):
+    """A request is not served: its status, and words for whoever sent it; or where a browser goes instead."""
+
+    parameter: str | None = None
+    code: str | None = None
+
+    def __init__(self, status: int, words: str, instead: str = "") -> None:
+        super().__init__(words)
+        self.status, self.words, self.instead = status, words, instead
+
+    def response(self, path: str) -> Response:
+        """In the form that the path speaks."""
+        if not path.startswith(FOR_PROGRAMS):
+            if self.instead or self.status == 401:
+                return RedirectResponse(self.instead or "/login", 303)
+            return PlainTextResponse(self.words, self.status)
+        if path.startswith("/v1/"):
+            kind = "invalid_request_error" if self.status < 500 else "server_error"
+            told = {"message": self.words, "type": kind, "param": self.parameter, "code": self.code}
+            return JSONResponse({"error": told}, self.status)
+        if path.startswith("/mcp"):  # its clients show the words of an error of JSON-RPC, and of no other answer
+            wrong = {"code": -32600 if self.status < 500 else -32603, "message": self.words}
+            return JSONResponse({"jsonrpc": "2.0", "id": None, "error": wrong}, self.status, _sign_in(self.status))
+        return problem(self.status, self.words)
+
+
+def problem(status: int, words: str, title: str = "") -> Response:
+    """An error for a program (RFC 9457)."""
+    titles = {
+        400: _("Bad request"),
+        401: _("Not signed in"),
+        403: _("Not allowed"),
+        404: _("Not found"),
+        409: _("Confirmation needed"),
+    }
+    body = {"type": "about:blank", "title": title or titles.get(status, "Error"), "status": status, "detail": words}
+    return JSONResponse(body, status, _sign_in(status), media_type="application/problem+json")
+
+
+def _sign_in(status: int) -> dict[str, str] | None:
+    return {"WWW-Authenticate": "Bearer"} if status == 401 else None
