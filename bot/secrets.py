@@ -41,6 +41,7 @@ def _forms(secret: str) -> set[str]:
     quoted |= {_lower_escapes(text) for text in quoted}
     raw = secret.encode("utf-8", "surrogatepass")
     escaped = {json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1], repr(secret)[1:-1]}
+    escaped |= {json.dumps(text, ensure_ascii=False)[1:-1] for text in escaped}  # tool arguments in an export
     forms = {secret, *quoted, *escaped, *_base64_forms(raw)}
     return {form for form in forms if len(form) >= SHORTEST}
 

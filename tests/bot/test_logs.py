@@ -10,7 +10,7 @@ from typing import NamedTuple
 from urllib.parse import quote, quote_plus
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bot.logs import ready, setup_logs, stopped
@@ -50,9 +50,12 @@ def test_secrets_are_replaced_wherever_they_stand() -> None:
 
 
 @given(st.text(min_size=8, max_size=40).filter(lambda text: len(text.encode("utf-8", "surrogatepass")) >= 8))
+@example('one "quoted" secret')
 def test_common_encodings_of_a_secret_are_found(secret: str) -> None:
     text = Redactor([secret]).text
     assert text(f"a{secret}b") == "a[secret]b"
+    within = json.dumps({"arguments": json.dumps({"text": secret}, ensure_ascii=False)}, ensure_ascii=False)
+    assert json.loads(json.loads(text(within))["arguments"]) == {"text": "[secret]"}
     if secret.isascii():
         assert text(quote(secret, safe="")) == "[secret]"
         assert text(quote_plus(secret)) == "[secret]"
