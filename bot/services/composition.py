@@ -181,7 +181,8 @@ class ServedConstellations:
         self.accounts = Accounts(constellations, people, shared.audience, clock, settle, self.router.moved)
         after = settle, self.router.moved, self._erased, shared.broker.erased, self.router.resume
         eraser = Eraser(constellations, shared.folder.path, clock, *after, shared.replication.paused)
-        self.privacy = Privacy(constellations, people, shared.choices, eraser, clock, shared.endpoints)
+        zone = shared.config.schedule.zone_name()
+        self.privacy = Privacy(constellations, people, shared.choices, eraser, clock, shared.endpoints, zone)
         known = constellations, shared.config, clock, shared.configured
         self.commands = ConstellationCommands(*known, self._is_open, self.opened.shut)
         resume = functools.partial(self.router.resume, shared.configured)

@@ -329,7 +329,7 @@ async def running(folder: Path, setting: Setting | None = None) -> AsyncIterator
             settle=functools.partial(router.taken_in, 5),
             moved=router.moved,
         )
-        privacy = Privacy(constellations, approvals.people, choices, eraser, made.clock, {})
+        privacy = Privacy(constellations, approvals.people, choices, eraser, made.clock, {}, "UTC")
         service = Service(
             constellations,
             tuple(configs),

@@ -10,6 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from bot.services.results import Markdown
+from memory.store.clock import from_text
+from scheduler.descriptions import clock_words
+from scheduler.zones import zone_of
 from texts import _
 
 _TEXTS = ("text", "content", "fact", "title", "words", "state")
@@ -20,12 +23,15 @@ _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
 
 
-def packed(everything: Mapping[str, Any], titles: Mapping[str, str], clean: Callable[[str], str]) -> bytes:
-    """The archive; `titles` are those of the stores, and `clean` takes out what may not be shown."""
+def packed(everything: Mapping[str, Any], titles: Mapping[str, str], zone: str, clean: Callable[[str], str]) -> bytes:
+    """The archive; `titles` are those of the stores, and `clean` takes out what may not be shown.
+
+    The text to read has its times in `zone`.
+    """
     data = clean(json.dumps(everything, ensure_ascii=False, indent=1))
     shown = json.loads(data)
     files = {
-        "README.md": "\n".join(readable(shown, titles)),
+        "README.md": "\n".join(readable(shown, titles, zone)),
         "data.json": data,
         "schema.json": json.dumps({"$schema": _DRAFT, **schema([shown])}, ensure_ascii=False, indent=1),
     }
@@ -36,35 +42,35 @@ def packed(everything: Mapping[str, Any], titles: Mapping[str, str], clean: Call
     return made.getvalue()
 
 
-def readable(everything: Mapping[str, Any], titles: Mapping[str, str]) -> Iterator[str]:
+def readable(everything: Mapping[str, Any], titles: Mapping[str, str], zone: str) -> Iterator[str]:
     """What was said and remembered, as Markdown; numbers and records are in the JSON alone."""
     yield f"# {_('Everything kept about you')}"
     yield ""
-    at = _minute(everything["exported_at"])
+    at = _clock(everything["exported_at"], zone)
     yield _("As of {at}. `data.json` has all of it, and `schema.json` describes that file.", at=at)
     for constellation, stores in everything["constellations"].items():
         for store, rows in stores.items():
-            lines = [line for row in rows if (line := _line(row))]
+            lines = [line for row in rows if (line := _line(row, zone))]
             if lines:
                 yield f"\n## {constellation}: {titles.get(store, store)} ({len(lines)})\n"
                 yield from lines
 
 
-def _line(row: Mapping[str, Any]) -> str:
+def _line(row: Mapping[str, Any], zone: str) -> str:
     """A row with words as an item of a list; empty for any other, as for what a tool returned to an agent."""
     if row.get("role") == "tool":
         return ""
     text = next((row[name] for name in _TEXTS if isinstance(row.get(name), str) and row[name]), "")
     if not text:
         return ""
-    at = next((_minute(row[name]) for name in _TIMES if row.get(name)), "")
+    at = next((_clock(row[name], zone) for name in _TIMES if row.get(name)), "")
     told = [each for each in (at, *map(row.get, _NAMES)) if isinstance(each, str) and each]
     said = Markdown().text(text[:_LONGEST] + ("…" if len(text) > _LONGEST else "")).replace("\n", "\n  ")
     return f"- {', '.join(map(Markdown().text, told))}\n  {said}"
 
 
-def _minute(stored: str) -> str:
-    return f"{stored[:16].replace('T', ' ')} UTC"
+def _clock(stored: str, zone: str) -> str:
+    return f"{clock_words(moment := from_text(stored), zone)} {moment.astimezone(zone_of(zone)):%Z}"
 
 
 def schema(values: Iterable[Any]) -> dict[str, Any]:

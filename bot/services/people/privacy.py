@@ -23,6 +23,7 @@ from bot.services.people.personal_copy import packed
 from bot.services.registry import CHANGES, Options, Output, Param, operation
 from bot.services.results import Markup, Plain, Result, WrittenFile
 from memory.erasure import personal_data
+from memory.people import person_settings
 from memory.people.privacy_choices import PrivacyChoice
 from memory.store import erasure_records
 from memory.store.clock import Clock, from_text, to_text
@@ -296,6 +297,7 @@ class PersonCounts(Result):
 
 class Export(WrittenFile):
     everything: dict[str, Any]
+    zone: str = Field(exclude=True)
 
     def data(self) -> Any:
         return {"file": self.file} if self.file else self.everything
@@ -305,7 +307,8 @@ class Export(WrittenFile):
         return json.dumps(self.everything, ensure_ascii=False, indent=1)
 
     def attachment(self, clean: Callable[[str], str]) -> bytes:
-        return packed(self.everything, {store: _(what) for store, (what, _more) in WORDS.items()}, clean)
+        titles = {store: _(what) for store, (what, _more) in WORDS.items()}
+        return packed(self.everything, titles, self.zone, clean)
 
     def lines(self, _markup: Markup) -> list[str]:
         return [_("Everything kept about you:")]
@@ -364,6 +367,8 @@ class Privacy(Struct, frozen=True):
     eraser: Eraser
     clock: Clock
     endpoints: Mapping[str, Endpoint]
+    zone: str
+    """For people who set none."""
 
     @operation("privacy.see", "Show what is kept about you", Action.PRIVACY, _SEES)
     async def see(self, caller: Caller, person: _Person = "") -> PersonCounts:
@@ -385,11 +390,15 @@ class Privacy(Struct, frozen=True):
             }
 
         found = await self.constellations.read_each(read)
+        zones = await self.constellations.read_each(
+            lambda rows: person_settings.zone_for(rows, self.people.selves(whose), "")
+        )
+        zone = next(filter(None, zones.values()), self.zone)
         _log.info("person_exported", person=whose, by=caller.person, door=caller.approver.door)
         about = {"person": whose, "exported_at": to_text(self.clock()), **await self._global(whose)}
         about["erasures"] = [each.data() for each in about["erasures"]]
         everything = {**about, "constellations": found, "accounts": await self._identities(whose)}
-        return await asyncio.to_thread(Export(everything=everything).written, output)
+        return await asyncio.to_thread(Export(everything=everything, zone=zone).written, output)
 
     @operation("privacy.pause", "Stop keeping and answering what you say until you resume", Action.PRIVACY, CHANGES)
     async def pause(self, caller: Caller, person: _Person = "") -> str:

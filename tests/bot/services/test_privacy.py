@@ -27,7 +27,9 @@ from bot.services.results import Plain, Result
 from memory import folders
 from memory.erasure import personal_data
 from memory.folders import NewFolder
+from memory.people import person_settings
 from memory.people.audience import OWNER
+from memory.people.person_settings import Times
 from memory.people.privacy_choices import PrivacyChoice
 from memory.queue import inbox, outbox
 from memory.queue.payloads import BlockNote, Quotation
@@ -157,13 +159,16 @@ async def test_a_copy_can_be_read_and_its_schema_describes_its_data(tmp_path: Pa
     async with running(tmp_path, Setting(more={"away": FAR.bindings})) as service:
         await lived(service)
         await service.heard(said("my axolotl <b>\n# swims", 4, FAR), said("a walrus", 5, FAR, BOB))
+        times = Times(zone="Asia/Tokyo")
+        await service.write(lambda tx: person_settings.put(tx, (ANN.id,), times, service.clock()))
         copy = files_in((await result(service, "export")).attachment(lambda text: text.replace("swims", "…")))
     data = json.loads(copy["data.json"])
     checked = Draft202012Validator(json.loads(copy["schema.json"]))
     checked.validate(data)
     assert not checked.is_valid({**data, "persons": "all"})
     text = copy["README.md"]
-    assert "\n## away: messages (1)\n\n- 2026-11-22 12:00 UTC, Ann\n  my axolotl \\<b\\>\n  \\# …\n" in text
+    assert "\n## away: messages (1)\n\n- Sun, Nov 22, 2026, 9:00 PM JST, Ann\n  my axolotl \\<b\\>\n  \\# …\n" in text
+    assert data["constellations"]["away"]["messages"][0]["at"].startswith("2026-11-22T12:00")
     assert not [word for word in ("swims", "walrus", "tortoise") if word in json.dumps(copy)]
 
 
@@ -592,7 +597,8 @@ async def test_a_log_that_a_reader_keeps_is_given_up_soon(tmp_path: Path, monkey
 def test_what_tools_returned_is_not_for_reading() -> None:
     said = [{"role": role, "at": "2026-11-27T10:00:00Z", "text": f"by a {role}"} for role in ("user", "tool")]
     everything = {"exported_at": "2026-11-27T10:00:00Z", "constellations": {"home": {"messages": said}}}
-    assert list(readable(everything, {}))[-2:] == ["\n## home: messages (1)\n", "- 2026-11-27 10:00 UTC\n  by a user"]
+    shown = list(readable(everything, {}, "UTC"))
+    assert shown[-2:] == ["\n## home: messages (1)\n", "- Fri, Nov 27, 2026, 10:00 AM UTC\n  by a user"]
 
 
 def test_an_export_that_does_not_fit_leaves_no_file_and_none_follows_a_link(tmp_path: Path) -> None:
@@ -603,7 +609,7 @@ def test_an_export_that_does_not_fit_leaves_no_file_and_none_follows_a_link(tmp_
         "constellations": {},
         "said": random.Random(1).randbytes(30_000).hex(),
     }
-    exported = Export(everything=everything)
+    exported = Export(everything=everything, zone="UTC")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))
     try:
