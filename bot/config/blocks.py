@@ -8,7 +8,7 @@ from pydantic import model_validator as validate_model
 
 from bot.config.block_templates import TEMPLATES, initial_text
 from bot.config.values import BlockTypeName, Label, Name, Permission, Section, TemplateName
-from memory.blocks.limits import MOST_CHARACTERS, require_fits, usual_limit
+from memory.blocks.records import MOST_CHARACTERS, require_fits, usual_limit
 from memory.blocks.schemas import TEXT, Schema, TextSchema, outline
 from memory.store.errors import StoreError
 from texts import _

@@ -19,9 +19,18 @@ from memory.blocks.changes import Change
 from memory.blocks.containers import add_entry
 from memory.blocks.document import SYSTEM, BlockDocument, Writer
 from memory.blocks.lifecycle import create_block, ensure_block, tell_changed
-from memory.blocks.limits import require_fits
 from memory.blocks.merging import known_version, lines_changed, lines_now, place_of_item, set_seen, shown_text
-from memory.blocks.records import LOGS, Author, Block, BlockType, Decision, NewBlock, Operation, Permission
+from memory.blocks.records import (
+    LOGS,
+    Author,
+    Block,
+    BlockType,
+    Decision,
+    NewBlock,
+    Operation,
+    Permission,
+    require_fits,
+)
 from memory.blocks.repair import open_block
 from memory.blocks.rights import existing_block, require_yes
 from memory.blocks.schemas import CompositeSchema, Field, FieldType, LogSchema, MapSchema, outline

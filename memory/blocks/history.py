@@ -1,11 +1,9 @@
 """A block's past: the history in its document, and the older changes in archives.
 
-A document keeps only its newest changes, some hundreds, so that it loads quickly. When it gets too long, all changes
-that are not archived yet are written to an archive (Loro's interchange format after one line that says where it
-begins), and the document drops them. The text at an old version is replayed from the recorded changes, since an archive
-has no document that Loro could check out.
-
-`memory.blocks.store` reads and stores it. How much of it is kept is decided here (`HistoryLimits`).
+A document keeps only its newest changes, some hundreds, so that it loads quickly. `archiving.py` decides when older
+ones move to an archive (Loro's interchange format after one line that says where it begins). The text at an old version
+is replayed from the recorded changes, since an archive has no document that Loro could check out. `store.py` reads and
+stores documents and archives.
 """
 
 import dataclasses
@@ -13,7 +11,7 @@ import json
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import cached_property
 from itertools import groupby
 from types import MappingProxyType
@@ -23,14 +21,13 @@ from msgspec import Struct
 
 from memory.blocks.changes import EDIT, SYSTEM, Change, ChangeKind, Step, Writer, played, steps_of
 from memory.blocks.containers import parts_of
-from memory.blocks.document import Base, Blob, BlockDocument, blob_digest, pack, unpack
+from memory.blocks.document import Blob, BlockDocument, blob_digest, pack, unpack
 from memory.blocks.replay import BlockValues, Replay
 from memory.blocks.schemas import TEXT, TextSchema, segments
 from memory.blocks.sequence import SequenceHistory, text_history
 from memory.store.errors import BlockCorrupt, Refused
 from texts import gettext_lazy
 
-_RECENT_SHARE = 4  # the share of the size limit that the kept changes may use
 _NO_PARTS = BlockValues(TEXT, MappingProxyType({}))
 
 
@@ -180,42 +177,6 @@ def open_archive(archive: Blob) -> ChangeLog:
             "{named} holds changes {first} to {last}", named=named, first=past.start + 1, last=past.version
         )
     return past
-
-
-# ------------------------------------------------------------------------------------------------------- pruning
-
-
-class HistoryLimits(Struct, frozen=True):
-    """How much of its past a document carries.
-
-    Beyond `changes` changes, or a snapshot of `size` bytes, all changes are archived and only the newest `recent` stay
-    in the document, fewer if they are large. Measured: a document of 1,000 usual changes has 100 to 150 kB, loads in
-    0.4 ms, and is replayed in 40 ms; with 400 kB of rewrites Loro needs 15 to 20 ms for the cut. `keep` is how long
-    changes are kept at all, None for ever.
-    """
-
-    changes: int = 1_000
-    size: int = 400_000
-    recent: int = 200
-    keep: timedelta | None = None
-
-
-USUAL = HistoryLimits()
-
-
-def base_at(past: ChangeLog, version: int) -> Base:
-    older = [step for step in past.steps if step.change.seq <= version]
-    return Base(older[-1].change.seq if older else past.start, played(past.text, older))
-
-
-def recent_from(past: ChangeLog, limits: HistoryLimits) -> int:
-    """The version whose later changes stay in the document."""
-    left = limits.size // _RECENT_SHARE
-    for kept, step in enumerate(reversed(past.steps)):
-        left -= sum(len(splice.insert) + 50 for splice in step.splices)  # 50: about the size of an operation itself
-        if left < 0 or kept == limits.recent:
-            return step.change.seq
-    return past.steps[0].change.seq if past.steps else past.start
 
 
 # ----------------------------------------------------------------------------------------------------------- blame

@@ -13,8 +13,17 @@ from memory.activity import BlockUpdated, NewEvent
 from memory.blocks import containers
 from memory.blocks.changes import Change, ChangeKind, Note
 from memory.blocks.document import SYSTEM, BlockDocument, Writer
-from memory.blocks.limits import MOST_LABEL, require_fits
-from memory.blocks.records import CONSTELLATION_OWNER, LOGS, Author, Block, BlockType, NewBlock, Operation
+from memory.blocks.records import (
+    CONSTELLATION_OWNER,
+    LOGS,
+    MOST_LABEL,
+    Author,
+    Block,
+    BlockType,
+    NewBlock,
+    Operation,
+    require_fits,
+)
 from memory.blocks.repair import open_block
 from memory.blocks.rights import existing_block, require_yes
 from memory.blocks.schemas import TEXT, Schema, TextSchema, Viewport, dump_schema, outline

@@ -1,4 +1,7 @@
-"""Records of blocks: a new block, a block as an agent sees it, who edits it, and the permissions (`rights` decides)."""
+"""Records of blocks: a new block, a block as an agent sees it, who edits it, its permissions, and its limits of length.
+
+`rights.py` decides what each permission allows.
+"""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -8,12 +11,18 @@ from typing import Any, NamedTuple
 from msgspec import Struct, field
 
 from memory.blocks.document import Writer
-from memory.blocks.limits import usual_limit
 from memory.blocks.schemas import TEXT, Schema, TextSchema, view
 from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy
 from memory.people.audience import Audience, Scope, Trust
 from memory.permission_requests import Permit
+from memory.store.errors import BlockTooLong
 from memory.store.ids import AgentId, BlockId, PersonId, TurnId
+
+MOST_CHARACTERS = 100_000
+MOST_LABEL = 100
+"""Characters of a block's label."""
+_USUAL = {"core": 2_000, "log": 40_000}  # a log shows only its newest entries in context
+_OTHERS = 5_000
 
 
 class Permission(StrEnum):
@@ -176,3 +185,20 @@ class Author(Struct, frozen=True):
     """The versions of blocks that the author was shown: line and item numbers and whole values refer to these."""
     source: str = ""
     """In words: why the turn has less trust."""
+
+
+def usual_limit(kind: str) -> int:
+    """The most characters of a block of that type for which nobody set a limit."""
+    return _USUAL.get(kind, _OTHERS)
+
+
+def require_fits(name: str, limit: int, size: int, before: int = 0) -> None:
+    """Raises BlockTooLong for a block's text of more than `limit` characters; one that was over it may still shrink."""
+    if size > limit and size > before:
+        raise BlockTooLong(
+            "block {name} would hold {size:,} characters, {over:,} more than its limit of {limit:,}",
+            name=name,
+            size=size,
+            over=size - limit,
+            limit=limit,
+        )

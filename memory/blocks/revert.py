@@ -18,8 +18,7 @@ from memory.blocks.containers import amend, put_back
 from memory.blocks.document import BlockDocument
 from memory.blocks.edits import save_edit
 from memory.blocks.history import ChangeLog, history_of
-from memory.blocks.limits import require_fits
-from memory.blocks.records import access_at
+from memory.blocks.records import access_at, require_fits
 from memory.blocks.repair import open_block
 from memory.blocks.replay import Plan, not_back
 from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy, OpenBlock

@@ -12,18 +12,10 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
+from memory.blocks.archiving import USUAL, HistoryLimits, shortened
 from memory.blocks.changes import Change
-from memory.blocks.document import Base, Blob, BlobKind, BlockDocument, UnsoundBlob, Writer, blob_digest, pack, seal
-from memory.blocks.history import (
-    USUAL,
-    ChangeLog,
-    HistoryLimits,
-    archived,
-    base_at,
-    history_of,
-    own_history,
-    recent_from,
-)
+from memory.blocks.document import Base, Blob, BlobKind, BlockDocument, UnsoundBlob, Writer, pack, seal
+from memory.blocks.history import ChangeLog, history_of
 from memory.store.clock import from_text
 from memory.store.database import Row, Rows, Tx, Value
 from memory.store.errors import BlockCorrupt, BlockNotFound
@@ -220,7 +212,7 @@ def save_change(tx: Tx, opened: OpenBlock, change: Change, policy: CheckpointPol
         raise BlockCorrupt("block {id} was written by another connection at the same time", id=opened.id)
     opened.saved(len(data))
     if _is_due(opened, change.at, policy):
-        data, base = shortened(tx, opened, change.at, policy.limits)
+        data, base = _shortened(tx, opened, change.at, policy.limits)
         insert_checkpoint(tx, opened, change, data, base)
         _prune(tx, opened.id, policy.keep)
     return True
@@ -246,40 +238,15 @@ def _prune(tx: Tx, block: BlockId, keep: int) -> None:
     tx.run("DELETE FROM memory_block_updates WHERE block_id = ? AND seq <= ?", (block, oldest))
 
 
-def shortened(tx: Tx, opened: OpenBlock, now: datetime, limits: HistoryLimits) -> tuple[bytes, Base]:
-    """A snapshot for a checkpoint, without old changes, and where its history begins."""
-    document = opened.document
-    base, whole = document.base, document.snapshot()
-    oldest = None if limits.keep is None else now - limits.keep
-    if oldest is not None:
+def _shortened(tx: Tx, opened: OpenBlock, now: datetime, limits: HistoryLimits) -> tuple[bytes, Base]:
+    """A snapshot for a checkpoint, and where its history begins; what `archiving.shortened` decides is done."""
+    if limits.keep is not None:
         sql = "DELETE FROM memory_block_archives WHERE block_id = ? AND newest_at < ?"
-        tx.run(sql, (opened.id, oldest))
-    # Well before the cut, so that one peer wrote everything that stays.
-    if oldest is not None or document.version - base.version > limits.changes // 2 or len(whole) > limits.size // 2:
+        tx.run(sql, (opened.id, now - limits.keep))
+    shorter = shortened(opened.document, archived_up_to(tx, opened.id), now, limits)
+    if shorter.one_peer:
         share_peer(tx, opened.id)
-    too_long = document.version - base.version > limits.changes or len(whole) > limits.size
-    if not too_long and oldest is None:
-        return whole, base
-    past = own_history(document)
-    cut = base.version
-    if oldest is not None:  # the newest version up to which all changes are too old to keep
-        cut = max((step.change.seq for step in past.steps if step.change.at < oldest), default=past.start)
-    if too_long:
-        _archive(tx, opened, past, max(cut, archived_up_to(tx, opened.id)), now)
-        cut = max(cut, recent_from(past, limits))
-    if cut <= base.version:
-        return whole, base
-    return document.shallow(cut), base_at(past, cut)
-
-
-def _archive(tx: Tx, opened: OpenBlock, past: ChangeLog, after: int, now: datetime) -> None:
-    """Archive all changes after that one, or after the oldest one that the document still has."""
-    document = opened.document
-    base = base_at(past, after)
-    newer = [step for step in past.steps if step.change.seq > base.version]
-    if not newer:
-        return
-    data = archived(ChangeLog(base.version, base.text, tuple(newer)), document.exported(base.version))
-    # Its checksum is of the bytes alone: where it begins is written in them.
-    blob = Blob(BlobKind.ARCHIVE, document.version, data, blob_digest(data), Base(base.version))
-    _insert(tx, opened.id, opened.audience, blob, {"newest_at": newer[-1].change.at, "created_at": now})
+    if shorter.archive is not None:
+        more: dict[str, Value] = {"newest_at": shorter.newest_at, "created_at": now}
+        _insert(tx, opened.id, opened.audience, shorter.archive, more)
+    return shorter.snapshot, shorter.base

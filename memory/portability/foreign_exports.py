@@ -16,8 +16,7 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
-from memory.blocks.limits import MOST_CHARACTERS, usual_limit
-from memory.blocks.records import Permission
+from memory.blocks.records import MOST_CHARACTERS, Permission, usual_limit
 from memory.portability.car import CarError, cid_of, encoded, read_blocks, shown
 from memory.store.records import replace
 from texts import _, gettext_noop, ngettext

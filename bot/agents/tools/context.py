@@ -15,7 +15,7 @@ from memory.blocks import Author, Block, BlockType, Decision, NewBlock, NewSetti
 from memory.blocks import Operation as BlockOperation
 from memory.blocks.document import agent_writer
 from memory.blocks.lifecycle import require_allowed_label, tell_changed
-from memory.blocks.limits import MOST_CHARACTERS
+from memory.blocks.records import MOST_CHARACTERS
 from memory.blocks.replay import not_back
 from memory.blocks.rights import decision_for, require_yes
 from memory.blocks.schemas import PlainContent, outline, plain_schema

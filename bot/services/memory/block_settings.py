@@ -17,7 +17,7 @@ from memory import activity
 from memory.activity import BlockUpdated, NewEvent
 from memory.blocks import Block, BlockType, NewBlock, NewSettings, Permission, create_block, lifecycle, undelete_block
 from memory.blocks.document import person_writer
-from memory.blocks.limits import MOST_CHARACTERS, MOST_LABEL
+from memory.blocks.records import MOST_CHARACTERS, MOST_LABEL
 from memory.blocks.revert import Hand
 from memory.blocks.schemas import PlainContent, plain_schema
 from memory.blocks.sharing import share_block, shares_of, unshare_block

@@ -24,7 +24,7 @@ from bot.services.transactions import Service
 from memory import agents, blocks, why
 from memory.agents import Agent
 from memory.blocks import Block, BlockType
-from memory.blocks.limits import MOST_CHARACTERS
+from memory.blocks.records import MOST_CHARACTERS
 from memory.knowledge.entries import shown_name
 from memory.people.audience import Scope
 from memory.people.identities import label_called

@@ -16,7 +16,7 @@ from bot.services.memory.foreign_imports import Imports, OneImport
 from bot.services.registry import operations_of
 from bot.services.results import Plain
 from memory import agents
-from memory.blocks.limits import usual_limit
+from memory.blocks.records import usual_limit
 from memory.people.audience import OWNER, Trust
 from memory.portability.car import CarError, cid_of, encoded, write_block, write_header
 from memory.store.constellation import Constellations
