@@ -97,15 +97,17 @@ async def commit(database: Database, work: Callable[[Tx], T]) -> T:
     return await database.write(_COMMAND, work, durable=True)
 
 
-async def tried(database: Database, work: Callable[[Tx], object]) -> None:
-    """Do the work and roll it back. Raises what it raises."""
+async def tried(database: Database, work: Callable[[Tx], T]) -> T:
+    """Do the work and roll it back; returns its result. Raises what it raises."""
+    made: list[T] = []
 
     def undone(tx: Tx) -> None:
-        work(tx)
+        made.append(work(tx))
         raise _RolledBack
 
     with suppress(_RolledBack):
         await database.write(_COMMAND, undone)
+    return made[0]
 
 
 def writes(work: Callable[Concatenate[S, Tx, P], T]) -> Callable[Concatenate[S, P], Awaited[T]]:

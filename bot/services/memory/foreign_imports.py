@@ -21,7 +21,7 @@ from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.names import find_living, named_audience
 from bot.services.registry import AT_TERMINAL, Arguments, Options, Param, operation
 from bot.services.results import Listing, Markup, Result, Row
-from bot.services.transactions import MemoryService, commit
+from bot.services.transactions import MemoryService, commit, tried
 from memory import agents
 from memory.knowledge import entry_changes
 from memory.knowledge.entries import NewEntry, Origin
@@ -221,11 +221,8 @@ class Imports(MemoryService, frozen=True):
         if arguments.as_owner and arguments.as_owner.casefold() not in {each.speaker.casefold() for each in said}:
             raise UserError("Nobody in this file is named “{name}”.", name=arguments.as_owner)
         for at in range(0, len(found), _BATCH):
-            batch = found[at : at + _BATCH]
-            if arguments.dry_run:
-                done = await self.database.read(partial(_foreseen, batch=batch, target=target))
-            else:
-                done = await commit(self.database, partial(_store, batch=batch, target=target))
+            store = partial(_store, batch=found[at : at + _BATCH], target=target)
+            done = await (tried if arguments.dry_run else commit)(self.database, store)
             counts.update(each.outcome for each in done)
             listed += [each for each in done if each.outcome in ("changed", "refused")]
         return Report(
@@ -244,10 +241,6 @@ def _origin(rows: Rows, given: str) -> str:
     if len(found) != 1:
         raise UserError("There is no import “{origin}” here. `carina import report` lists them.", origin=given)
     return found.pop()
-
-
-def _foreseen(rows: Rows, batch: Sequence[Record], target: _Target) -> list[Outcome]:
-    return [outcome for each in batch for outcome in _known(rows, each, target) or _outcomes(each, "")]
 
 
 def _store(tx: Tx, batch: Sequence[Record], target: _Target) -> list[Outcome]:

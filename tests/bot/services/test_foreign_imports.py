@@ -229,9 +229,11 @@ async def test_an_agent_whose_name_a_terminal_would_obey_is_left_out_with_the_re
     imports: Imports, database: Database, tmp_path: Path
 ) -> None:
     (tmp_path / "sam.af").write_text(json.dumps({"name": "Sam\n\x1b[2J", "core_memory": []}), "utf-8")
-    report = await imports.letta(OLGA, given(tmp_path / "sam.af"))
     reason = "name: expected a name of 1 to 64 characters on one line"
-    assert [(each.outcome, each.reason) for each in report.listed] == [("refused", reason)]
+    for dry_run in (True, False):
+        report = await imports.letta(OLGA, given(tmp_path / "sam.af", dry_run=dry_run))
+        assert (report.carried, report.refused) == (0, 1)
+        assert [(each.outcome, each.reason) for each in report.listed] == [("refused", reason)]
     assert await rows(database, "SELECT name FROM agents") == [("Ada",)]
 
 
