@@ -12,6 +12,7 @@ from memory.portability.car import CarError
 from memory.portability.import_outcomes import UNDOABLE_TABLES, holds
 from memory.portability.imports import Import, note_import, registry_rows
 from memory.portability.tables import Table, registry_tables, tables
+from memory.portability.untrusted import require_times
 from memory.store.clock import to_text
 from memory.store.database import Rows, Tx
 from memory.store.ids import ConstellationId, PersonId
@@ -60,7 +61,7 @@ def become_constellation(taken: Import, owner: PersonId, rename: str) -> Constel
         with transaction(raw):
             try:
                 _register(Tx(raw), taken, (identifier, owner, rename or taken.manifest.about.name))
-            except (CarError, driver.IntegrityError) as error:
+            except (CarError, ValueError, driver.IntegrityError) as error:
                 discard(taken)
                 raise CarError("the file contains accounts that are not valid: {error}", error=error) from error
             if taken.staged.exists():
@@ -70,10 +71,11 @@ def become_constellation(taken: Import, owner: PersonId, rename: str) -> Constel
 
 
 def _register(tx: Tx, taken: Import, entry: tuple[ConstellationId, PersonId, str]) -> None:
-    """Register a constellation and its people in global.db. Raises CarError."""
+    """Register a constellation and its people in global.db. Raises CarError, ValueError for a time that is none."""
     (identifier, owner, name), now = entry, to_text(taken.now)
     for table, rows in registry_rows(taken, registry_tables(tx)).items():
         for row in rows:
+            require_times(tx, table, row)
             tx.insert(table, row, ignore=True)
     tx.insert("users", {"id": owner, "username": owner, "created_at": now, "updated_at": now}, ignore=True)
     path = Path("constellations") / identifier / "carina.db"

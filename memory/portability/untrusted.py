@@ -5,6 +5,7 @@ leaves out the tables of `TRUSTED_ALONE`.
 """
 
 import re
+from collections.abc import Mapping
 from datetime import datetime
 
 from memory import jobs
@@ -16,7 +17,8 @@ from memory.blocks.store import blobs, load_block
 from memory.people.audience import OWNER, Scope, Trust, parse_audience
 from memory.portability.car import CarError
 from memory.portability.tables import tables
-from memory.store.database import Rows, Tx
+from memory.store.clock import from_text
+from memory.store.database import Rows, Tx, Value
 from memory.store.errors import BlockCorrupt, StoreError
 from texts import ngettext, ngettext_noop
 
@@ -76,6 +78,7 @@ _STRANGERS = ngettext_noop(
 _UNLINKED = ngettext_noop("{count} account has to be linked again", "{count} accounts have to be linked again")
 _CELLS = """SELECT t.name, c.name, CASE
                 WHEN c.name = 'audience' THEN 'audience'
+                WHEN c.name = 'trigger_json' THEN 'trigger'
                 WHEN c.dflt_value = '''[]''' THEN 'array'
                 WHEN c.dflt_value = '''{}''' THEN 'object'
                 WHEN c.name IN ('at', 'since', 'away_since', 'held_until', 'last_active', 'last_seen', 'valid_until')
@@ -115,12 +118,27 @@ def require_readable(rows: Rows) -> None:
 
 
 def _require_cells(rows: Rows, table: str, column: str, kind: str) -> None:
-    """Raise ValueError if the column has anything but audiences, times, or JSON of that kind."""
+    """Raise ValueError if the column has anything but audiences, times, triggers, or JSON of that kind."""
     if kind == "audience":
         for row in rows.all(f"SELECT DISTINCT audience FROM {table} WHERE audience <> ''"):
             parse_audience(row["audience"])
+    elif kind == "trigger":
+        _require_cells(rows, table, column, "object")
+        times = f"{column} ->> 'at' AS at, {column} ->> 'start' AS start, {column} ->> 'rule' IS NOT NULL AS local"
+        for row in rows.all(f"SELECT DISTINCT {times} FROM {table}"):
+            for said in filter(None, (row["at"], row["start"])):
+                if (from_text(said).tzinfo is None) != row["local"]:
+                    raise ValueError(f"{table}.{column}")
     elif rows.one(f"SELECT 1 FROM {table} WHERE {column} IS NOT NULL AND {_BAD[kind].format(column)} LIMIT 1"):
         raise ValueError(f"{table}.{column}")
+
+
+def require_times(tx: Tx, table: str, row: Mapping[str, Value]) -> None:
+    """Raise ValueError if a time among the values of a row is none."""
+    for name, value in row.items():
+        is_time = name == "since" or name.endswith("_at")
+        if is_time and tx.one(f"SELECT 1 WHERE {_BAD['time'].format(':at')}", {"at": value}):
+            raise ValueError(f"{table}.{name}")
 
 
 def require_sound_blocks(rows: Rows) -> None:

@@ -437,6 +437,10 @@ def test_rows_that_no_schema_has_are_refused_and_leave_nothing(
         "UPDATE messages SET created_at = 'yesterday'",
         "UPDATE messages SET created_at = '2026-02-30T00:00:00.000Z'",
         "UPDATE items SET key = '2026' WHERE kind IN ('day', 'week')",
+        "UPDATE events SET trigger_json = '['",
+        "UPDATE events SET trigger_json = json_set(trigger_json, '$.at', '2099-02-30T10:00:00.000Z')",
+        "UPDATE jobs SET trigger_json = json_set(trigger_json, '$.at', '2099-03-04T10:00:00') WHERE kind = 'event'",
+        "UPDATE reminders SET trigger_json = json_set(trigger_json, '$.start', 'x') WHERE trigger_json LIKE '%rule%'",
     ],
 )
 def test_values_that_nothing_can_read_are_refused_and_leave_nothing(home: Path, tmp_path: Path, change: str) -> None:
@@ -667,6 +671,7 @@ def test_rights_trust_jobs_and_linked_accounts_come_from_a_trusted_file_alone(ho
         (["id, username, created_at, updated_at) SELECT 'x', 'x', 'x', 'x' --"], ["x"]),
         (["id", "username"], ["x"]),
         (["id", "username"], ["x", "x"]),
+        (["id", "username", "created_at", "updated_at"], ["x", "x", "yesterday", "2026-11-23T23:00:24.970Z"]),
     ],
 )
 def test_accounts_that_no_registry_has_are_refused_and_leave_nothing(
