@@ -71,7 +71,7 @@ BEGIN_TASKS = {
     "bot/runtime/supervision.py": "everything that lives as long as the service",
     "bot/interfaces/control/server.py": "a connection, which ends with its own request",
     "bot/interfaces/cli/": "commands: they end with what they were asked",
-    "bot/services/people/erasure_job.py": "one erasure, awaited by who asked for it",
+    "bot/services/people/erasure_everywhere.py": "one erasure, awaited by who asked for it",
     "bot/agents/tools/halt.py": "the same of a tool",
     "bot/agents/model_call.py": "one model call, awaited by its turn",
     "bot/agents/groups/orchestrator.py": "the parts of one run, awaited by it",

@@ -1,9 +1,12 @@
-"""Runs `memory.erasure.edits_and_deletions`, follow-up by follow-up; failures are retried and finally reported."""
+"""Runs the queued cleanups after edits and deletions; failures are retried and finally reported.
+
+`memory.queue.follow_ups` is the queue, `memory.erasure.edited_or_deleted_messages` does each.
+"""
 
 from datetime import datetime
 
 from bot.agents.turn_deps import TurnDeps
-from memory.erasure import edits_and_deletions
+from memory.erasure import edited_or_deleted_messages
 from memory.people.audience import Scope
 from memory.queue import follow_ups, inbox, messages
 from memory.queue.follow_ups import FollowUp
@@ -45,7 +48,7 @@ async def follow(database: Database, deps: TurnDeps, *, started: bool = False) -
 
 async def _do(database: Database, each: FollowUp, now: datetime) -> None:
     def work(tx: Tx) -> None:
-        if edits_and_deletions.follow(tx, each):
+        if edited_or_deleted_messages.follow(tx, each):
             _ask_again(tx, each, now)
 
     await database.write(_DO, work, durable=True)

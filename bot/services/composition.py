@@ -63,7 +63,7 @@ from bot.services.memory.upkeep import Upkeep
 from bot.services.memory.why import Why
 from bot.services.people.access import Access, configured_rules
 from bot.services.people.approvals import Approvals
-from bot.services.people.erasure_job import Eraser
+from bot.services.people.erasure_everywhere import Eraser
 from bot.services.people.ignored_people import Choices
 from bot.services.people.people import Accounts, KnownPeople
 from bot.services.people.place_settings import AccountSettings, Places, open_places

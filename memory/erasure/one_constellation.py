@@ -1,6 +1,6 @@
 """Erasing a person from one constellation: one unit of work over every registered store.
 
-`bot.services.people.erasure_job` does this in all constellations, rewrites the files and looks for what is left.
+`bot.services.people.erasure_everywhere` does this in all constellations, rewrites the files and looks for what is left.
 
 Besides the person's own rows it erases what is recorded as derived from them: what agents said and wrote in the turns
 that answered the person, and what tools quoted of them in other turns. A running turn is ended (the person's own) or
@@ -16,7 +16,7 @@ from typing import Any
 from msgspec import Struct
 
 from memory import group_runs
-from memory.erasure import personal_data
+from memory.erasure import personal_tables
 from memory.erasure.blocks import remove_of_person, turns_of
 from memory.people.audience import Audience
 from memory.queue import messages, outbox, turns
@@ -51,12 +51,12 @@ class ErasureResult(Struct, frozen=True):
 
 def erase_here(tx: Tx, erasure: ErasureId, person: PersonId, now: datetime) -> ErasureResult:
     """Erase a person from this file; for a repeated erasure, erase what came since. Must be durable."""
-    before = personal_data.count_all(tx, person)
+    before = personal_tables.count_all(tx, person)
     moved = _running(tx)
     remove_of_person(tx, person, now)
     answers = _empty_answers(tx, person, now)
     _strip_names(tx, person)
-    for store in personal_data.STORES:
+    for store in personal_tables.STORES:
         store.erase(tx, person)
     begin_again(tx, _running(tx))
     for index in full_text_indexes(tx):
@@ -67,7 +67,7 @@ def erase_here(tx: Tx, erasure: ErasureId, person: PersonId, now: datetime) -> E
         first = json.loads(row["before"]) if row is not None else {}
         before = {store: max(count, first.get(store, 0)) for store, count in before.items()}
         answers += row["answers"] if row is not None else 0
-    left = {store.name: len(store.export(tx, person)) for store in personal_data.STORES}
+    left = {store.name: len(store.export(tx, person)) for store in personal_tables.STORES}
     return ErasureResult(before, left, answers, moved)
 
 

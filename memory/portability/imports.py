@@ -324,7 +324,7 @@ def _finish(taken: Import, path: Path) -> None:
 def _erase(taken: Import, tx: Tx) -> int:
     """Erase people whom this data folder erased, unless the file is newer, and those opted out; returns how many."""
     known = {int(row["id"]) for row in tx.all("SELECT id FROM erasures")}
-    due = {entry.person: entry.id for entry in erasure_records.entries(taken.folder) if entry.id not in known}
+    due = {entry.person: entry.id for entry in erasure_records.due_again(taken.folder, known)}
     due |= dict.fromkeys(_opted_out(taken.folder) - set(due), ErasureId(0))
     held = 0
     for person, erasure in due.items():

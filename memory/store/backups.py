@@ -21,10 +21,9 @@ from msgspec import Struct
 from memory.store import erasure_records
 from memory.store.clock import from_text, to_text, utc_now
 from memory.store.constellation import Constellation, constellations, registered, set_aside
-from memory.store.database import Rows, Tx, Value, as_dict
+from memory.store.database import Rows, Tx, as_dict
 from memory.store.errors import StoreError
 from memory.store.folder import BACKUPS, UNFINISHED_RESTORE, private_folder, sync_folder
-from memory.store.ids import ErasureId
 from memory.store.sqlite import connect, copy_database, damage, driver, transaction
 
 FOLDER = BACKUPS
@@ -234,23 +233,15 @@ def _carry_over(folder: Path, registry: Path, present: _Present | None) -> int:
         tx = Tx(raw)
         with transaction(raw):
             known = {row["id"] for row in tx.all("SELECT id FROM erasures WHERE status = 'done'")}
-            due = {entry.person: entry for entry in erasure_records.entries(folder) if entry.id not in known}
-            for entry in due.values():
-                _begin_again(tx, entry)
+            due = erasure_records.due_again(folder, known)
+            for entry in due:
+                erasure_records.begin_again(tx, entry)
             if present is not None:
                 _keep_choices(tx, present)
         raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     for beside in ("-wal", "-shm"):
         registry.with_name(registry.name + beside).unlink(missing_ok=True)
     return len(due)
-
-
-def _begin_again(tx: Tx, entry: erasure_records.Entry) -> None:
-    identifier: ErasureId = entry.id
-    tx.run("DELETE FROM erasures WHERE person_id = ? AND status = 'begun'", (entry.person,))
-    tx.run("DELETE FROM erasures WHERE id = ?", (identifier,))
-    values: dict[str, Value] = {"id": identifier, "person_id": entry.person, "asked_by": entry.asked_by}
-    tx.insert("erasures", {**values, "status": "begun", "begun_at": entry.begun_at})
 
 
 def _keep_choices(tx: Tx, present: _Present) -> None:

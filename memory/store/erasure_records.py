@@ -2,13 +2,13 @@
 databases, so that restoring an older copy (`memory.store.backups`) or an import (`memory.portability.imports`) does not
 undo them.
 
-`bot.services.people.erasure_job` finishes an open one at the next start. The list has one line of JSON each, appended
-and flushed to disk before anything is erased. Ids and times, never words.
+`bot.services.people.erasure_everywhere` finishes an open one at the next start. The list has one line of JSON each,
+appended and flushed to disk before anything is erased. Ids and times, never words.
 """
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,11 @@ def entries(folder: Path) -> list[Entry]:
             continue
         found[entry.id] = entry
     return list(found.values())
+
+
+def due_again(folder: Path, known: Collection[int]) -> list[Entry]:
+    """The erasures, the newest of each person, that a copy of the data with only the `known` ones has not seen."""
+    return list({entry.person: entry for entry in entries(folder) if entry.id not in known}.values())
 
 
 def note(folder: Path, entry: Entry) -> None:
@@ -85,6 +90,14 @@ def begin_erasure(tx: Tx, person: PersonId, asked_by: PersonId, now: datetime) -
     values: dict[str, Value] = {"id": snowflakes.next(), "person_id": person, "asked_by": asked_by}
     tx.insert("erasures", {**values, "status": "begun", "begun_at": now}, ignore=True)
     return _erasure.one(tx, "SELECT * FROM erasures WHERE person_id = ? AND status = 'begun'", (person,))
+
+
+def begin_again(tx: Tx, entry: Entry) -> None:
+    """Record in an older copy that an erasure is still to be done there."""
+    tx.run("DELETE FROM erasures WHERE person_id = ? AND status = 'begun'", (entry.person,))
+    tx.run("DELETE FROM erasures WHERE id = ?", (entry.id,))
+    values: dict[str, Value] = {"id": entry.id, "person_id": entry.person, "asked_by": entry.asked_by}
+    tx.insert("erasures", {**values, "status": "begun", "begun_at": entry.begun_at})
 
 
 def open_erasures(rows: Rows) -> list[Erasure]:

@@ -38,7 +38,7 @@ from bot.runtime.supervision import Supervisor
 from bot.runtime.turn_retries import RetryPolicy
 from bot.secrets import Redactor
 from bot.services.people.approvals import Approvals
-from bot.services.people.erasure_job import Eraser
+from bot.services.people.erasure_everywhere import Eraser
 from bot.services.people.ignored_people import Choices
 from bot.services.people.privacy import Privacy
 from bot.services.status import Status

@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from memory.erasure import edits_and_deletions, personal_data
+from memory.erasure import edited_or_deleted_messages, personal_tables
 from memory.knowledge import entry_changes, items, projects
 from memory.knowledge.entries import Entry, NewEntry, Origin
 from memory.knowledge.projects import ProjectLearnings
@@ -128,12 +128,12 @@ def taken(tx: Tx, number: int, text: str = "hello", **change: Any) -> InRow:
 def followed(tx: Tx) -> None:
     """Do what follows edits and deletions."""
     for each in follow_ups.waiting(tx):
-        edits_and_deletions.follow(tx, each)
+        edited_or_deleted_messages.follow(tx, each)
 
 
-def kept_of(name: str) -> personal_data.PersonStore:
+def kept_of(name: str) -> personal_tables.PersonStore:
     """What the store of that name knows about people."""
-    return next(each for each in personal_data.STORES if each.name == name)
+    return next(each for each in personal_tables.STORES if each.name == name)
 
 
 def row_of(tx: Tx, identifier: InboxId) -> InRow:

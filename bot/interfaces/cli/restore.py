@@ -12,7 +12,7 @@ from bot.errors import UserError
 from bot.interfaces.control.async_client import hold
 from bot.runtime.replication import replica_of
 from bot.services.caller import TERMINAL_ONLY, Caller, Via
-from bot.services.people.erasure_job import Eraser
+from bot.services.people.erasure_everywhere import Eraser
 from bot.services.registry import Options, Param, operation
 from bot.services.results import Listing, Markup, Result
 from bot.services.system.backups import BackupRow, Backups

@@ -19,7 +19,7 @@ from bot.services.transactions import MemoryService
 from memory import agents
 from memory.agents import Agent
 from memory.blocks.revert import Hand
-from memory.erasure.edits_and_deletions import forget_entry
+from memory.erasure.edited_or_deleted_messages import forget_entry
 from memory.knowledge import entries, entry_changes
 from memory.knowledge.entries import Entry, NewEntry, Origin
 from memory.people.audience import Scope

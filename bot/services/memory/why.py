@@ -24,7 +24,13 @@ from bot.services.results import Markup, Result, Row, forgotten
 from bot.services.transactions import MemoryService
 from memory import agents, why
 from memory.agents import Agent
-from memory.erasure.edits_and_deletions import forget_derived, forget_entry, narrow_entry, narrow_message, take_back
+from memory.erasure.edited_or_deleted_messages import (
+    forget_derived,
+    forget_entry,
+    narrow_entry,
+    narrow_message,
+    take_back,
+)
 from memory.knowledge import entries, entry_changes, facts
 from memory.people.audience import OWNER, PUBLIC, Audience, Trust, person_audience
 from memory.queue import inbox, messages, outbox

@@ -1,6 +1,6 @@
 """A person's own copy of what is kept about them: a ZIP archive with a text to read, all of it as JSON, and its schema.
 
-What an export contains is decided in `memory.erasure.personal_data`.
+What an export contains is decided in `memory.erasure.personal_tables`.
 """
 
 import io

@@ -17,12 +17,12 @@ from bot.agents.permissions.who_may import Action, People
 from bot.errors import UserError
 from bot.services.caller import IGNORED, TERMINAL_ONLY, Caller
 from bot.services.names import looked_up
-from bot.services.people.erasure_job import Eraser
+from bot.services.people.erasure_everywhere import Eraser
 from bot.services.people.ignored_people import Choices
 from bot.services.people.personal_copy import packed
 from bot.services.registry import CHANGES, Options, Output, Param, operation
 from bot.services.results import Markup, Plain, Result, WrittenFile
-from memory.erasure import personal_data
+from memory.erasure import personal_tables
 from memory.people import person_settings
 from memory.people.privacy_choices import PrivacyChoice
 from memory.store import erasure_records
@@ -386,7 +386,7 @@ class Privacy(Struct, frozen=True):
             selves = self.people.selves(whose)
             return {
                 store.name: [row for each in selves for row in store.export(rows, each)]
-                for store in personal_data.STORES
+                for store in personal_tables.STORES
             }
 
         found = await self.constellations.read_each(read)
@@ -452,7 +452,7 @@ class Privacy(Struct, frozen=True):
 
     async def _seen(self, person: PersonId, *, yours: bool) -> PersonCounts:
         def read(rows: Rows) -> dict[str, int]:
-            found = [personal_data.count_all(rows, each) for each in self.people.selves(person)]
+            found = [personal_tables.count_all(rows, each) for each in self.people.selves(person)]
             return {store: sum(counts[store] for counts in found) for store in found[0]}
 
         counts = await self.constellations.read_each(read)
@@ -477,7 +477,7 @@ class Privacy(Struct, frozen=True):
 
         def read(rows: Rows) -> list[dict[str, Any]]:
             found = [
-                row for each in selves for store in personal_data.GLOBAL_STORES for row in store.export(rows, each)
+                row for each in selves for store in personal_tables.GLOBAL_STORES for row in store.export(rows, each)
             ]
             return [row for n, row in enumerate(found) if row not in found[:n]]  # a row can be about two of them
 

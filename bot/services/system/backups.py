@@ -13,7 +13,7 @@ from pydantic import Field
 from bot.agents.permissions.who_may import Action
 from bot.errors import UserError
 from bot.services.caller import TERMINAL_ONLY, Caller
-from bot.services.people.erasure_job import Alone
+from bot.services.people.erasure_everywhere import Alone
 from bot.services.registry import Options, Param, operation
 from bot.services.results import Entry, Lines, Listing, Markup, Row
 from memory.store import backups

@@ -12,7 +12,7 @@ from bot.services.caller import owner_at_terminal
 from bot.services.people.place_settings import AccountSettings, Places
 from bot.services.results import Plain
 from memory import agents
-from memory.erasure.personal_data import STORES
+from memory.erasure.personal_tables import STORES
 from memory.store.database import Tx
 from memory.store.ids import GroupId, PersonId
 from memory.store.records import replace

@@ -18,14 +18,14 @@ from bot.agents.turn import TurnRunner
 from bot.errors import CallError, UserError
 from bot.runtime.turn_retries import RetryPolicy
 from bot.services.caller import Unconfirmed, Via
-from bot.services.people import erasure_job
-from bot.services.people.erasure_job import Eraser
+from bot.services.people import erasure_everywhere
+from bot.services.people.erasure_everywhere import Eraser
 from bot.services.people.ignored_people import Choices
 from bot.services.people.personal_copy import readable
 from bot.services.people.privacy import WORDS, Export, FileCounts, FoundWords, OldCopy, Receipt, named
 from bot.services.results import Plain, Result
 from memory import folders
-from memory.erasure import personal_data
+from memory.erasure import personal_tables
 from memory.folders import NewFolder
 from memory.people import person_settings
 from memory.people.audience import OWNER
@@ -128,7 +128,7 @@ async def messages_of(service: Service, constellation: ConstellationId | None = 
 async def test_see_counts_each_store_in_words(service: Service) -> None:
     await lived(service)
     seen = await asked(service, "see")
-    counted = await service.read(lambda rows: personal_data.count_all(rows, ANN.id))
+    counted = await service.read(lambda rows: personal_tables.count_all(rows, ANN.id))
     assert seen["stores"] == {"home": counted}
     lines = (await told(service, "see")).split("\n")
     for store, count in counted.items():
@@ -137,7 +137,7 @@ async def test_see_counts_each_store_in_words(service: Service) -> None:
 
 
 def test_every_store_has_words() -> None:
-    assert set(WORDS) == {store.name for store in (*personal_data.STORES, *personal_data.GLOBAL_STORES)}
+    assert set(WORDS) == {store.name for store in (*personal_tables.STORES, *personal_tables.GLOBAL_STORES)}
 
 
 async def test_an_export_is_everything_of_every_constellation_and_plain_json(tmp_path: Path) -> None:
@@ -146,9 +146,9 @@ async def test_an_export_is_everything_of_every_constellation_and_plain_json(tmp
         await service.heard(said("and my axolotl", 4, FAR), said("a walrus", 5, FAR, BOB))
         exported = json.loads(json.dumps(await asked(service, "export")))
         home, away = exported["constellations"]["home"], exported["constellations"]["away"]
-        assert set(home) == {store.name for store in personal_data.STORES}
+        assert set(home) == {store.name for store in personal_tables.STORES}
         held = await service.read(
-            lambda rows: {store.name: store.export(rows, ANN.id) for store in personal_data.STORES}
+            lambda rows: {store.name: store.export(rows, ANN.id) for store in personal_tables.STORES}
         )
         assert home == json.loads(json.dumps(held))
         assert "axolotl" in json.dumps(away)
@@ -580,7 +580,7 @@ async def test_a_folder_without_a_service_is_erased_as_well(tmp_path: Path) -> N
 
 
 async def test_a_log_that_a_reader_keeps_is_given_up_soon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(erasure_job, "_LOG_SECONDS", 0.2)
+    monkeypatch.setattr(erasure_everywhere, "_LOG_SECONDS", 0.2)
     async with Constellations.open(tmp_path, lambda: NOW) as constellations:
         home = await constellations.ensure("home", PersonId("owner"))
         async with constellations.use(home.id) as file:
@@ -590,7 +590,7 @@ async def test_a_log_that_a_reader_keeps_is_given_up_soon(tmp_path: Path, monkey
                 raw.execute("SELECT count(*) FROM agents").fetchone()
                 await file.write(SETUP, lambda tx: folders.create(tx, NewFolder("a", "virtual", OWNER), NOW))
                 async with asyncio.timeout(10):
-                    await erasure_job._emptied(file)
+                    await erasure_everywhere._emptied(file)
             assert [entry["event"] for entry in logs] == ["wal_not_truncated"]
 
 

@@ -11,7 +11,7 @@ from bot.services.caller import Caller, owner_at_terminal
 from bot.services.results import Markdown, Plain, Result
 from memory.agenda import tasks
 from memory.agenda.tasks import Task
-from memory.erasure import personal_data
+from memory.erasure import personal_tables
 from memory.people import person_settings
 from memory.people.audience import PUBLIC, Audience, Scope, Trust, person_audience
 from memory.store.database import Database, Tx
@@ -88,7 +88,7 @@ async def test_nobody_sees_or_uses_what_is_somebody_elses(desk: Harness, databas
         await desk("tasks.template.use", ANN, name="Moving")
     await desk("tasks.template.save", ANN, name="Dancing", task="dance")
     assert [row["name"] for row in (await desk("tasks.template.list", ANN)).data()] == ["Dancing"]
-    held = await database.read(lambda rows: personal_data.count_all(rows, ANN.person))
+    held = await database.read(lambda rows: personal_tables.count_all(rows, ANN.person))
     assert (held["tasks"], held["knowledge"]) == (1, 1)  # what erases somebody erases both
 
 

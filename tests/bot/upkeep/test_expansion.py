@@ -22,7 +22,7 @@ from bot.upkeep.background_calls import Background, UpkeepDeps
 from bot.upkeep.expansion import ExpansionJob
 from bot.upkeep.prompts import DIRECTIVES, MEMORY_RULES
 from memory import agents, jobs
-from memory.erasure import edits_and_deletions
+from memory.erasure import edited_or_deleted_messages
 from memory.jobs import Job
 from memory.knowledge import entries, entry_changes
 from memory.knowledge.entries import Entry, NewEntry, Origin
@@ -229,7 +229,7 @@ async def test_it_is_kept_to_fewer_people_with_the_note(tmp_path: Path) -> None:
         await g.save()
         await g.run()
         note, *_ = await g.entries()
-        await g.service.write(lambda tx: edits_and_deletions.narrow_entry(tx, note, person_audience(ANN.id)))
+        await g.service.write(lambda tx: edited_or_deleted_messages.narrow_entry(tx, note, person_audience(ANN.id)))
         assert {each.audience for each in await g.entries()} == {person_audience(ANN.id)}
 
 

@@ -17,7 +17,7 @@ from memory.blocks.repair import verify_block
 from memory.blocks.schemas import Field, FieldType, LogSchema, MapSchema
 from memory.blocks.store import CheckpointPolicy, block_history, share_peer
 from memory.erasure.blocks import NO_DESCRIPTION, forget_past, remove_derived, remove_of_person
-from memory.erasure.edits_and_deletions import narrow_message
+from memory.erasure.edited_or_deleted_messages import narrow_message
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.queue import inbox, messages, turns
 from memory.queue.inbox import InRow, Place

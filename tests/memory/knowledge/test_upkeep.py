@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from memory.erasure import edits_and_deletions
+from memory.erasure import edited_or_deleted_messages
 from memory.knowledge import entries, entry_changes, graph
 from memory.knowledge.entries import Entry, Origin
 from memory.knowledge.graph import Entity, Kind, Triple
@@ -261,7 +261,7 @@ def test_who_deletes_a_message_takes_back_what_was_merged_of_it_and_no_more(tx: 
     second = keep(tx, "Ann goes by tram 71", message=two.message)
     apply(tx, Plan((merge(first, second),)), LATER)
     assert one.message is not None
-    edits_and_deletions.forget_derived(tx, one.message, LATER)
+    edited_or_deleted_messages.forget_derived(tx, one.message, LATER)
     assert standing(tx) == {second.content}
     assert tx.all("SELECT 1 FROM archival_entries WHERE superseded_by IS NOT NULL") == []
     assert undo(tx, LATER).gone == 2, "what is gone stays gone, and that is said"
@@ -280,7 +280,7 @@ def test_keeping_a_merged_entry_to_fewer_keeps_what_it_was_made_of_to_them(tx: T
     apply(tx, Plan((merge(first, second),)), LATER)
     (made,) = entries.latest(tx, STAR, Scope(GUILD))
     tx.run("UPDATE archival_entries SET audience = ? WHERE id = ?", (OWNER, second.id))
-    edits_and_deletions.narrow_entry(tx, made, person_audience(ANN))
+    edited_or_deleted_messages.narrow_entry(tx, made, person_audience(ANN))
     found = {row["id"]: row["audience"] for row in tx.all("SELECT id, audience FROM archival_entries")}
     assert found == {first.id: person_audience(ANN), made.id: person_audience(ANN), second.id: OWNER}
 

@@ -4,7 +4,7 @@ import json
 from datetime import timedelta
 
 from memory import permission_requests
-from memory.erasure import personal_data
+from memory.erasure import personal_tables
 from memory.erasure.one_constellation import separate
 from memory.people import identities
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
@@ -95,7 +95,7 @@ def test_erasing_an_account_takes_its_link_and_its_codes(registry: Tx) -> None:
     link(registry, A, B)
     identities.issue_code(registry, A, "FIRST", NOON)
     identities.issue_code(registry, C, "SECOND", NOON, A)
-    (store,) = personal_data.GLOBAL_STORES
+    (store,) = personal_tables.GLOBAL_STORES
     assert store.count(registry, A) == len(store.export(registry, A)) == 3
     assert "FIRST" not in str(store.export(registry, A))
     store.erase(registry, A)

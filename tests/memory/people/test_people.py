@@ -25,7 +25,7 @@ from memory.agenda.reminders import Reminder
 from memory.agenda.tasks import Task
 from memory.blocks import CONSTELLATION_OWNER, Author, NewBlock
 from memory.blocks.document import SYSTEM, agent_writer
-from memory.erasure import personal_data
+from memory.erasure import personal_tables
 from memory.jobs import NewJob
 from memory.knowledge import (
     entry_changes,
@@ -89,14 +89,14 @@ def tables(tx: Tx) -> dict[str, set[str]]:
 
 
 def registered() -> list[str]:
-    return [table for store in personal_data.STORES for table in sorted(store.tables)]
+    return [table for store in personal_tables.STORES for table in sorted(store.tables)]
 
 
 def test_every_table_with_content_is_registered_once(tx: Tx) -> None:
     assert sorted(registered()) == sorted(set(registered()))
     named = {*registered(), *TABLES["structure"], *TABLES["places"]}
     assert tables(tx).keys() ^ named == set(), (
-        "add it to memory/erasure/personal_data.py, or say in tables.toml why not"
+        "add it to memory/erasure/personal_tables.py, or say in tables.toml why not"
     )
 
 
@@ -132,7 +132,7 @@ def unnamed(tx: Tx, table: str, sql: str) -> set[str]:
 
 
 def test_a_store_that_names_its_columns_names_all_that_hold_words(tx: Tx) -> None:
-    named = [each for store in personal_data.STORES for each in store.held if each.told and each.columns != "*"]
+    named = [each for store in personal_tables.STORES for each in store.held if each.told and each.columns != "*"]
     deleted = {each.table for each in named if not each.emptied}
     forgotten = set[str]().union(*(unnamed(tx, each.table, each.columns) for each in named))
     assert forgotten ^ {*NOT_EXPORTED.split()} == set(), "name it in the store's `columns`, or in NOT_EXPORTED"
@@ -343,31 +343,31 @@ def holding(tx: Tx, word: str) -> list[str]:
 
 
 def erase(tx: Tx, person: PersonId) -> None:
-    for store in personal_data.STORES:
+    for store in personal_tables.STORES:
         store.erase(tx, person)
 
 
 def test_what_is_counted_is_exported_without_anybody_elses_and_gone_with_the_id_after_erasing(tx: Tx) -> None:
     lived(tx)
     others(tx)
-    counted = personal_data.count_all(tx, ANN)
+    counted = personal_tables.count_all(tx, ANN)
     assert all(counted.values()), counted
-    for store in personal_data.STORES:
+    for store in personal_tables.STORES:
         apart = sum(each.told and each.counted != "true" for each in store.held)  # rows that nobody would count
         exported = len(store.export(tx, ANN))
         assert exported >= counted[store.name] if apart else exported == counted[store.name], store.name
-    assert "tortoise" not in json.dumps([store.export(tx, ANN) for store in personal_data.STORES])
+    assert "tortoise" not in json.dumps([store.export(tx, ANN) for store in personal_tables.STORES])
     erase(tx, ANN)
-    assert set(personal_data.count_all(tx, ANN).values()) == {0}
+    assert set(personal_tables.count_all(tx, ANN).values()) == {0}
     assert not tx.all("SELECT 1 FROM memory_block_writers WHERE block_id NOT IN (SELECT id FROM memory_blocks)")
-    assert [store.export(tx, ANN) for store in personal_data.STORES] == [[]] * len(personal_data.STORES)
+    assert [store.export(tx, ANN) for store in personal_tables.STORES] == [[]] * len(personal_tables.STORES)
     of_people = [name for name, columns in tables(tx).items() if "person_id" in columns]
     assert not {name for name in of_people if tx.one(" ".join(["SELECT 1 FROM", name, "WHERE person_id = ?"]), (ANN,))}
 
 
 def test_an_export_holds_the_persons_words_and_is_plain_data(tx: Tx) -> None:
     lived(tx)
-    exported = {store.name: json.dumps(store.export(tx, ANN)) for store in personal_data.STORES}
+    exported = {store.name: json.dumps(store.export(tx, ANN)) for store in personal_tables.STORES}
     assert {name for name, text in exported.items() if SECRET in text} == {
         "groups", "folders", "files",
         "messages", "inbox", "outbox", "turns", "grants", "requests", "archival", "blocks", "admission", "reminders",
@@ -411,9 +411,9 @@ def test_everybody_elses_rows_stay_as_they_were(tx: Tx) -> None:
     erase(tx, ANN)
     erased = everything(tx)
     others(tx)
-    mine, after = personal_data.count_all(tx, BOB), everything(tx)
+    mine, after = personal_tables.count_all(tx, BOB), everything(tx)
     erase(tx, ANN)
-    assert personal_data.count_all(tx, BOB) == mine
+    assert personal_tables.count_all(tx, BOB) == mine
     content = [name for name in after if "_fts" not in name]
     assert {name: everything(tx)[name] for name in content} == {name: after[name] for name in content}
     assert after != erased

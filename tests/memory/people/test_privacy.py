@@ -13,7 +13,7 @@ from memory.blocks import CONSTELLATION_OWNER, Author, NewBlock, add_item, appen
 from memory.blocks.document import SYSTEM, agent_writer, person_writer, unpack
 from memory.blocks.lifecycle import NewSettings, set_block_settings
 from memory.blocks.schemas import Field, FieldType, MapSchema
-from memory.erasure import byte_search, personal_data
+from memory.erasure import byte_search, personal_tables
 from memory.erasure.blocks import NO_DESCRIPTION, remove_derived
 from memory.erasure.one_constellation import ErasureResult, compact, empty_log, erase_here
 from memory.jobs import NewJob
@@ -71,7 +71,7 @@ def erase(tx: Tx) -> ErasureResult:
 
 def test_every_table_of_the_registry_is_accounted_for(registry: Tx) -> None:
     names = {str(row["name"]) for row in registry.all("SELECT name FROM sqlite_schema WHERE type = 'table'")}
-    registered = {table for store in personal_data.GLOBAL_STORES for table in store.tables}
+    registered = {table for store in personal_tables.GLOBAL_STORES for table in store.tables}
     assert names == registered | set(TABLES["registry"])
 
 
@@ -122,9 +122,9 @@ def test_what_is_counted_is_what_a_person_would_call_so(tx: Tx) -> None:
     fact: dict[str, Value] = {"agent_id": STAR, "category": "user_preference", "fact": "tea", "person_id": ANN}
     tx.insert("facts", {**known, **fact, "created_at": NOON, "last_seen": NOON})
     tx.insert("fact_sources", {**known, "fact_id": 1, "origin": "said", "session_id": 1, "wording": "tea", "at": NOON})
-    counted = personal_data.count_all(tx, ANN)
+    counted = personal_tables.count_all(tx, ANN)
     assert (counted["messages"], counted["usage"], counted["facts"]) == (1, 1, 1)
-    kept = {store.name: store.export(tx, ANN) for store in personal_data.STORES}
+    kept = {store.name: store.export(tx, ANN) for store in personal_tables.STORES}
     assert (len(kept["messages"]), len(kept["usage"]), len(kept["facts"])) == (4, 2, 2)
     assert set(erase(tx).after.values()) == {0}
 

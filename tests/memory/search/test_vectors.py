@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from memory import blocks
 from memory.blocks import Author, NewBlock
 from memory.blocks.document import SYSTEM, agent_writer
-from memory.erasure import edits_and_deletions
+from memory.erasure import edited_or_deleted_messages
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust, guild_audience, person_audience
 from memory.queue import messages
 from memory.search import vectors
@@ -169,7 +169,7 @@ def test_a_narrowed_message_leaves_the_wider_audience_at_once_and_follows(tx: Tx
     message = say(tx, "tortoise")
     embed_all(tx)
     (narrowed,) = messages.by_ids(tx, [message], HERE)
-    edits_and_deletions.narrow_message(tx, narrowed, person_audience(ANN), NOON)
+    edited_or_deleted_messages.narrow_message(tx, narrowed, person_audience(ANN), NOON)
     assert nearest(tx, asking("tortoise"), HERE) == []
     embed_all(tx)
     assert nearest(tx, asking("tortoise"), HERE) == []

@@ -1,6 +1,6 @@
-"""What goes when a message is edited, deleted or restricted to fewer people: everything that was derived from it.
+"""Removes what was derived from a message that is edited, deleted or restricted to fewer people.
 
-Its own text is gone at once, by `memory.queue.messages.redact`.
+Its own text is gone at once, by `memory.queue.messages.redact`. `bot.runtime.follow_ups` calls this.
 
 When its author deletes a message, this removes the entries made from it, what agents wrote into blocks because of it
 (`memory.erasure.blocks`), and our messages with its words; likewise for an entry that somebody asks to forget. Facts,

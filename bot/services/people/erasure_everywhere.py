@@ -1,8 +1,9 @@
-"""The job that erases a person everywhere: begun durably, resumed after a crash, finished with a receipt.
+"""Erases a person everywhere: begun durably, resumed after a crash, finished with a receipt.
 
-One erasure runs at a time. In each constellation it is one transaction (`memory.erasure.one_constellation`); then the
-file is rewritten without free pages, its log is emptied, and finally every file of the data folder is searched for
-words of the person that were sampled before. These are only in memory, so a job resumed after a crash may have none.
+One erasure runs at a time. In each constellation it is one transaction (`memory.erasure.one_constellation`) over the
+tables that `memory.erasure.personal_tables` lists; then the file is rewritten without free pages, its log is emptied,
+and finally every file of the data folder is searched for words of the person that were sampled before. These are only
+in memory, so a job resumed after a crash may have none.
 """
 
 import asyncio
@@ -17,7 +18,7 @@ from typing import Any, TypeAlias
 from bot.config.templates import beginning_texts
 from bot.errors import UserError
 from bot.storage_retry import until_stored
-from memory.erasure import byte_search, personal_data
+from memory.erasure import byte_search, personal_tables
 from memory.erasure.one_constellation import ErasureResult, compact, empty_log, erase_here
 from memory.queue import outbox
 from memory.store import erasure_records
@@ -38,7 +39,7 @@ _RECEIPT = commit_point("privacy.receipt")
 _LOG_SECONDS = 10.0  # to empty a log that a reader holds; each try may wait for it as long as a write does
 _LOG_PAUSE = 0.1
 
-_log = Log("bot.services.people.erasure_job")
+_log = Log("bot.services.people.erasure_everywhere")
 
 
 Reloaded: TypeAlias = Callable[[], Awaitable[None]]
@@ -210,11 +211,11 @@ class Eraser:
         registry = self.constellations.registry
 
         def count(rows: Rows) -> dict[str, int]:
-            return {store.name: store.count(rows, person) for store in personal_data.GLOBAL_STORES}
+            return {store.name: store.count(rows, person) for store in personal_tables.GLOBAL_STORES}
 
         def work(tx: Tx) -> tuple[dict[str, int], dict[str, int]]:
             before = count(tx)
-            for store in personal_data.GLOBAL_STORES:
+            for store in personal_tables.GLOBAL_STORES:
                 store.erase(tx, person)
             return before, count(tx)
 
