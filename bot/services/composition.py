@@ -316,7 +316,7 @@ class _Maker:
             *(Groups(*base, config, tables), ConfigurationFile(config, tables), approvals),
             Doctor(config.file.parent),
             Databases(shared.constellations, shared.replication.paused),
-            Inbox(*base, runtime.resume, lambda: shared.halt.halted),
+            Inbox(*base, zone, runtime.resume, lambda: shared.halt.halted),
             Outbox(database, runtime.resume),
             *(Folders(database, clock, shared.folder.path, shared.embedders.require), Summaries(database)),
             *(Search(*base, zone, understood, of_folders), Imports(*base, shared.constellations)),

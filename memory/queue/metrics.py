@@ -1,7 +1,8 @@
 """Metrics for monitoring (labels contain nobody's words), and the stored data of single turns."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta, tzinfo
 from typing import Any, TypeAlias
 
 from msgspec import Struct
@@ -57,12 +58,16 @@ def counted(rows: Rows, now: datetime) -> tuple[Family, ...]:
     )  # fmt: skip
 
 
-def by_day(rows: Rows, since: str) -> tuple[dict[str, int], dict[str, int], dict[str, float]]:
-    """Messages heard, those of them that were answered, alone or together, and costs of models, by day (UTC)."""
+def by_day(rows: Rows, since: datetime, zone: tzinfo) -> tuple[dict[date, int], dict[date, int], dict[date, float]]:
+    """Messages heard, those of them that were answered, alone or together, and costs of models, by day in a zone."""
 
-    def count(what: str, source: str, at: str) -> dict[str, Any]:
-        sql = f"SELECT substr({at}, 1, 10) AS day, {what} AS n FROM {source} AND {at} >= ? GROUP BY 1"
-        return {row["day"]: row["n"] or 0 for row in rows.all(sql, (since,))}
+    def count(what: str, source: str, at: str) -> dict[date, Any]:
+        # in every zone, days begin at a quarter of an hour
+        sql = f"SELECT unixepoch({at}) / 900 * 900 AS quarter, {what} AS n FROM {source} AND {at} >= ? GROUP BY 1"
+        found: dict[date, Any] = defaultdict(int)
+        for row in rows.all(sql, (since,)):
+            found[datetime.fromtimestamp(row["quarter"], zone).date()] += row["n"] or 0
+        return found
 
     heard = count("count(*)", "messages WHERE role = 'user' AND person_id IS NOT NULL", "created_at")
     done = (

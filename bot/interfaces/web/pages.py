@@ -70,8 +70,11 @@ async def overview(ctx: Context) -> Response:
         ctx.rows("jobs.list"),
     )
     soon = ctx.web.clock() + _SOON
-    cost = 0.0 if isinstance(day, str) else sum(bill.cost_usd for bill in day.bills[:1])
     budget = None if isinstance(day, str) else next((b for b in day.budgets.rows if b.each == "day" and b.usd), None)
+    if budget is None:
+        cost = 0.0 if isinstance(week, str) else week.rows[-1].cost_usd
+    else:  # budgets are of days in UTC
+        cost = sum(bill.cost_usd for bill in day.bills[:1])
     return ctx.page(
         "overview.html",
         title=_("Overview"),

@@ -1,7 +1,7 @@
 """Received messages and their results: shown to the owner and admins, and retried by command."""
 
 from collections.abc import Callable
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from typing import Annotated, ClassVar
 
 from pydantic import Field
@@ -13,7 +13,7 @@ from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.memory.context import Section, sections
 from bot.services.registry import AT_TERMINAL, KEEPS, Param, Suggestions, operation, suggestions
 from bot.services.results import Entry, Listing, Markup, Result, Row, relative
-from bot.services.transactions import MemoryService
+from bot.services.transactions import ZonedService
 from memory.people.audience import Audience, Scope
 from memory.people.identities import place_named
 from memory.queue import inbox, messages, metrics, outbox
@@ -26,6 +26,7 @@ from memory.store.errors import Refused
 from memory.store.ids import InboxId, TurnId
 from memory.store.row_mapper import ending
 from scheduler.descriptions import date_words
+from scheduler.zones import instant, zone_of
 from sources.bluesky.keys import NAME as BLUESKY
 from sources.text import one_line, place_title
 from texts import _, gettext_noop, money_text, ngettext
@@ -105,7 +106,7 @@ class InboxRow(Row):
         return f"{head}, {_(_STATES[self.status])}{error}{markup.number(str(self.id))}"
 
 
-class Inbox(MemoryService, frozen=True):
+class Inbox(ZonedService, frozen=True):
     """The inbox of one constellation. `announce` handles what waits for an answer, unless all is `halted`."""
 
     titles: ClassVar = {"inbox": "Show incoming messages and retry failed ones"}
@@ -126,12 +127,13 @@ class Inbox(MemoryService, frozen=True):
         return _trace(rows, find_message(rows, row), caller.scope, self.clock())
 
     @operation("inbox.days", "Show the number of messages per day", Action.INBOX, AT_TERMINAL)
-    def show_days(self, rows: Rows, _caller: Caller, days: _Days = 7) -> "Listing[DayRow]":
-        today = self.clock().date()
-        every = [(today - timedelta(days=back)).isoformat() for back in reversed(range(days))]
-        heard, answered, cost = metrics.by_day(rows, every[0])
+    def show_days(self, rows: Rows, caller: Caller, days: _Days = 7) -> "Listing[DayRow]":
+        zone = zone_of(self.zone_of(rows, caller))
+        today = self.clock().astimezone(zone).date()
+        every = [today - timedelta(days=back) for back in reversed(range(days))]
+        heard, answered, cost = metrics.by_day(rows, instant(datetime.combine(every[0], time.min), zone), zone)
         return Listing.of(
-            DayRow(day=day, heard=heard.get(day, 0), answered=answered.get(day, 0), cost_usd=cost.get(day, 0))
+            DayRow(day=f"{day}", heard=heard.get(day, 0), answered=answered.get(day, 0), cost_usd=cost.get(day, 0))
             for day in every
         )
 
@@ -231,7 +233,7 @@ def _withdraw_buttons(tx: Tx, row: InboxId, now: datetime) -> None:
 
 
 class DayRow(Row):
-    """A day (UTC): what was heard, what was answered, and what it cost where the price is known."""
+    """A day in the zone of whoever asks: what was heard, answered, and spent where the price is known."""
 
     day: str
     heard: int

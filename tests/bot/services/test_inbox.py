@@ -4,6 +4,7 @@ What was given up is said with a way to have it answered, for who asked and for 
 """
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,13 @@ from bot.services.registry import Registry
 from bot.services.results import Markdown
 from bot.services.system.backups import Databases
 from bot.services.system.inbox import Inbox
-from memory.store.clock import utc_now
+from memory.people import person_settings
+from memory.people.person_settings import Times
+from memory.store.clock import Clock, utc_now
 from memory.store.ids import PersonId, PlaceId, code
 from sources.base import ANSWERED, Place, Speaker
 from sources.terminal import PERSON
-from tests.bot.parts import ANN, BOB, HALL, OLGA, ScriptedModel, deleted, direct, said, says
+from tests.bot.parts import ANN, BOB, HALL, NOON, OLGA, ScriptedModel, deleted, direct, said, says
 from tests.bot.services.calling import registry, somebody
 from tests.bot.stage import Service, Setting, running, talked
 
@@ -29,9 +32,10 @@ IN_CHARGE = People((PERSON,), (BOB.id,))
 
 
 async def call(
-    service: Service, name: str, caller: Caller | None = None, wake: Callable[[], None] | None = None, **given: Any
-) -> Any:
-    inbox = Inbox(service.database, IN_CHARGE, utc_now, wake or service.resume, lambda: False)
+    service: Service, name: str, caller: Caller | None = None, wake: Callable[[], None] | None = None,
+    clock: Clock = utc_now, **given: Any,
+) -> Any:  # fmt: skip
+    inbox = Inbox(service.database, IN_CHARGE, clock, "UTC", wake or service.resume, lambda: False)
     offered = registry(inbox, Databases(service.constellations), people=IN_CHARGE)
     return (await offered.call(name, caller or owner_at_terminal(), given)).data()
 
@@ -48,6 +52,17 @@ async def test_the_owner_reads_a_guilds_words_and_not_another_persons(service: S
             await call(service, "inbox.show", row=unknown)
     with pytest.raises(CallError, match="--before: expected a number of at most"):
         await call(service, "inbox.list", before=2**63)
+
+
+async def test_days_are_those_of_whoever_asks(service: Service) -> None:
+    await service.heard(said("hello", 1))  # at noon, which is 2 AM of the next day on Kiritimati
+    heard = dict[str, dict[str, int]]()
+    for zone in ("", "Asia/Kathmandu", "Pacific/Kiritimati"):
+        await service.write(partial(person_settings.put, people=(PERSON,), times=Times(zone=zone), now=NOON))
+        found = await call(service, "inbox.days", days=2, clock=service.clock)
+        heard[zone] = {each["day"]: each["heard"] for each in found}
+    usual = {"2026-11-21": 0, "2026-11-22": 1}
+    assert heard == {"": usual, "Asia/Kathmandu": usual, "Pacific/Kiritimati": {"2026-11-22": 0, "2026-11-23": 1}}
 
 
 async def test_what_went_wrong_with_another_persons_words_is_told_without_them(tmp_path: Path) -> None:
@@ -106,7 +121,9 @@ async def test_without_a_running_service_a_retried_row_waits_for_the_next_start(
 
 async def test_on_discord_rows_are_suggested_and_show_no_numbers(tmp_path: Path) -> None:
     async with talked(tmp_path, broken(), "hello") as service:
-        offered = registry(Inbox(service.database, IN_CHARGE, utc_now, lambda: None, lambda: False), people=IN_CHARGE)
+        offered = registry(
+            Inbox(service.database, IN_CHARGE, utc_now, "UTC", lambda: None, lambda: False), people=IN_CHARGE
+        )
         (row,) = await offered.suggest("inbox.retry", "row", somebody(BOB.id), {})
         listed = (await offered.call("inbox.list", somebody(BOB.id), {})).lines(Markdown())[0]
         assert "failed: ValueError" in listed
@@ -119,7 +136,7 @@ async def test_on_discord_rows_are_suggested_and_show_no_numbers(tmp_path: Path)
 def offered(service: Service, *, halted: bool = False) -> Registry:
     """The operation, for people as they are here."""
     people = service.approvals.people
-    unanswered = Inbox(service.database, people, service.clock, service.resume, lambda: halted)
+    unanswered = Inbox(service.database, people, service.clock, "UTC", service.resume, lambda: halted)
     return registry(unanswered, people=people)
 
 

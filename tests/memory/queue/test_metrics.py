@@ -1,5 +1,7 @@
 """What is counted of the days of a constellation."""
 
+from datetime import UTC, timedelta
+
 from memory.queue import messages, metrics, turns
 from memory.store.database import Tx
 from tests.memory.parts import NOON, begun, taken
@@ -12,6 +14,6 @@ def test_messages_that_one_turn_answered_together_are_both_answered(tx: Tx) -> N
         messages.join_batch(tx, [row.message for row in together if row.message is not None], turn.id)
         if together == rows[:2]:
             turns.end(tx, turn.id, "done", NOON)
-    day = NOON.date().isoformat()
-    heard, answered, _cost = metrics.by_day(tx, day)
+    day = NOON.date()
+    heard, answered, _cost = metrics.by_day(tx, NOON - timedelta(hours=1), UTC)
     assert (heard, answered) == ({day: 3}, {day: 2})
