@@ -57,7 +57,7 @@ class _Field(Struct, frozen=True):
         high = self.most if every or (step and last is None) else self._number(last or first)
         if low < self.least or not low <= high <= self.most or int(step or 1) == 0:
             raise Refused(
-                "“{part}” cannot be the {name} of a cron line: use {least} to {most}, as in 5, 1-5, */10 or 1,15",
+                "“{part}” cannot be the {name} of a cron expression: use {least} to {most}, as in 5, 1-5, */10 or 1,15",
                 part=part[:20],
                 name=gettext_lazy(self.name),
                 least=self.least,
@@ -130,7 +130,7 @@ def read_crontab(line: str, zone: str) -> Crontab:
     fields = _NAMED.get(text, text).split(" ")
     if len(fields) != len(_FIELDS) or len(text) > 200:
         raise Refused(
-            "“{line}” is not a cron line: it needs five fields for minute, hour, day, month and weekday (0 is "
+            "“{line}” is not a cron expression: it needs five fields for minute, hour, day, month and weekday (0 is "
             'Sunday), such as "0 9 * * 1-5" for 9:00 on weekdays',
             line=line[:60],
         )

@@ -26,7 +26,7 @@ def trouble_of(answer: Answer, material: PromptInputs) -> ModelTrouble | None:
     if material.turn.scope.audience == OWNER:
         return None
     if not answer.model:
-        return Trouble.BUDGET, gettext_lazy("what may be spent on language models is used up")
+        return Trouble.BUDGET, gettext_lazy("the budget for models is used up")
     if answer.trouble is not None and answer.model == OFFLINE:
         return answer.trouble, answer.degraded
     if answer.finish != "filter" or answer.text:

@@ -357,7 +357,7 @@ class Backup(Section):
     @validate_model(mode="after")
     def _has_a_place(self) -> "Backup":
         if self.litestream and not self.replica:
-            raise ValueError(_("replica, the place of the copy"))
+            raise ValueError(_("replica, the location of the copy"))
         return self
 
 

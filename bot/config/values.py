@@ -91,7 +91,7 @@ def check_cron(text: str) -> str:
     try:
         triggers.require(triggers.CronTrigger(text, "UTC"), datetime.now(tz=UTC))
     except StoreError as error:
-        raise ValueError(_("a cron line such as */30 * * * *; {error}", error=error)) from error
+        raise ValueError(_("a cron expression such as */30 * * * *; {error}", error=error)) from error
     return text
 
 

@@ -15,6 +15,7 @@ from bot.config.blocks import Block as BlockSettings
 from bot.config.blocks import CommonBlock
 from bot.config.file_settings import Agent as AgentSettings
 from bot.config.file_settings import Group as GroupSettings
+from bot.config.problems import nearest
 from bot.config.values import TOOLS
 from bot.errors import ConfigError
 from bot.runtime.group_routing import EVERYWHERE_ELSE, RoutingTable
@@ -82,10 +83,8 @@ def _require_agents(rows: Rows, names: Iterable[str], key: str) -> dict[str, Age
     """The ids of all agents, by name. Raises ConfigError if one of these is missing."""
     known = {agent.name: agent.id for agent in agents.every_agent(rows)}
     if missing := [name for name in names if name not in known]:
-        there = ", ".join(known)
-        raise ConfigError(
-            '{key}: found "{agent}", which is not an agent; known: {known}', key=key, agent=missing[0], known=there
-        )
+        hint = nearest(missing[0], known)
+        raise ConfigError('{key}: found "{name}", which is not an agent; {hint}', key=key, name=missing[0], hint=hint)
     return known
 
 

@@ -39,7 +39,7 @@ _BEGIN = commit_point("turn.begin")
 _ATTEMPT = commit_point("turn.attempt")
 _SPARE = commit_point("turn.spare")
 
-_ENDED = gettext_noop("the service ended during every attempt")
+_ENDED = gettext_noop("the service stopped during every attempt")
 _COMPARES = "dynamic"  # the pattern of groups that may choose by members' knowledge (`member_similarity`)
 _LISTEN_SECONDS = 300.0  # how long a listening member may keep the conversation busy
 

@@ -175,7 +175,7 @@ def named_audience(text: str) -> Audience:
 def require_suggested(given: str) -> None:
     """On Discord, refuse what its suggestions do not have, in words without ids. Raises UserError."""
     if source() == "discord":
-        raise UserError("“{given}” is none of the suggestions. Choose one of them.", given=given[:_SHOWN])
+        raise UserError("“{given}” is not one of the suggestions. Choose one of them.", given=given[:_SHOWN])
 
 
 def unnamed(subject: str) -> str:

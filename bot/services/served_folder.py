@@ -39,7 +39,7 @@ from memory.store.ids import PersonId, PlaceId
 from memory.store.records import replace
 from sources.base import Endpoint
 from sources.terminal import PERSON, PLACE, Journal
-from texts import error_text
+from texts import error_text, gettext_lazy
 
 
 @asynccontextmanager
@@ -152,10 +152,10 @@ async def _configured(config: Config, constellations: Constellations, asked: str
         return found
     if asked:
         return constellations.of(named(constellations, asked))
-    known = ", ".join(f'"{each.name}"' for each in constellations.all()) or "none"
+    known = ", ".join(f'"{each.name}"' for each in constellations.all()) or gettext_lazy("none")
     raise UserError(
-        "There is no constellation {name} in {home}. There are: {known}. `carina run` creates it, or set "
-        "constellation.name in {file} to one of these.",
+        "There is no constellation {name} in {home} (available: {known}). `carina run` creates it, or "
+        "set constellation.name in {file} to one of those available.",
         name=name,
         home=config.home,
         known=known,

@@ -246,7 +246,7 @@ _log = Log("bot.upkeep")
 _OWNER = Scope(OWNER)
 
 NO_MODEL = gettext_lazy("there is no language model")
-NO_BUDGET = gettext_lazy("the budget is spent")
+NO_BUDGET = gettext_lazy("the budget is used up")
 CAPPED = gettext_lazy("the run has used all its tokens (dreams.tokens_per_run)")
 
 

@@ -65,7 +65,7 @@ def begin(loro: LoroDoc, schema: Schema, given: Mapping[str, Any]) -> None:
         return
     if unknown := given.keys() - {section.name for section in schema.sections}:
         known = ", ".join(section.name for section in schema.sections)
-        raise Refused("there is no section “{name}”; there are: {known}", name=min(unknown)[:60], known=known)
+        raise Refused("there is no section “{name}”; available: {known}", name=min(unknown)[:60], known=known)
     for section in schema.sections:
         _begin(loro, parts, section.content, given.get(section.name), section.name)
 

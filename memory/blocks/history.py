@@ -77,7 +77,7 @@ class ChangeLog:
         self.require(version)
         if version == self.start:
             raise Refused(
-                "the changes behind version {version} are no longer known; there are {range}",
+                "the changes behind version {version} are no longer known; the history has {range}",
                 version=version,
                 range=self.range,
             )
@@ -94,13 +94,15 @@ class ChangeLog:
     def require(self, version: int) -> None:
         """Raises Refused, with the versions that there are, for a version that is not known."""
         if not self.start <= version <= self.version:
-            raise Refused("there is no version {version}: there are {range}", version=version, range=self.range)
+            raise Refused("there is no version {version}: the history has {range}", version=version, range=self.range)
         if version in (self.start, self.version):
             return
         made = self._until(version)
         erased = any(step.change.note.deed is ChangeKind.KEPT and step.change.seq > version for step in self.steps)
         if erased or not made or made[-1].change.seq != version:
-            raise Refused("version {version} is no longer stored; there are {range}", version=version, range=self.range)
+            raise Refused(
+                "version {version} is no longer stored; the history has {range}", version=version, range=self.range
+            )
 
     def read_as(self, version: int) -> int:
         """The version with the text that somebody saw at `version`: itself or, if it was lost, the repair after it.
@@ -146,11 +148,7 @@ def _joined(archive: Blob, newer: ChangeLog) -> ChangeLog:
     older = open_archive(archive)
     steps = tuple(step for step in older.steps if step.change.seq <= newer.start)
     if played(older.text, steps) != newer.text:
-        raise BlockCorrupt(
-            "the archive of changes {first} to {last} does not match what follows",
-            first=archive.base.version + 1,
-            last=archive.seq,
-        )
+        raise BlockCorrupt("{named} does not match what follows", named=_archive_name(archive))
     return dataclasses.replace(newer, start=older.start, text=older.text, steps=steps + newer.steps)
 
 
@@ -160,9 +158,13 @@ def archived(past: ChangeLog, exported: str) -> bytes:
     return pack(f"{head}\n{exported}".encode())
 
 
+def _archive_name(archive: Blob) -> str:
+    return gettext_lazy("the archive of changes {first} to {last}", first=archive.base.version + 1, last=archive.seq)
+
+
 def open_archive(archive: Blob) -> ChangeLog:
     """The past that an archive holds. Raises BlockCorrupt."""
-    named = f"the archive of changes {archive.base.version + 1} to {archive.seq}"
+    named = _archive_name(archive)
     if blob_digest(archive.data) != archive.digest:
         raise BlockCorrupt("{named} does not match its checksum", named=named)
     try:
@@ -170,7 +172,7 @@ def open_archive(archive: Blob) -> ChangeLog:
         said = json.loads(head)
         start, text = int(said["after"]), str(said["text"])
     except (ValueError, KeyError, TypeError) as error:
-        raise BlockCorrupt("{named} cannot be read: {error}", named=named, error=error) from error
+        raise BlockCorrupt("{path} cannot be read: {reason}", path=named, reason=error) from error
     past = ChangeLog(start, text, tuple(steps_of(exported)))
     if (past.start, past.version) != (archive.base.version, archive.seq):
         raise BlockCorrupt(

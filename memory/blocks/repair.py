@@ -209,7 +209,7 @@ class Damage(Struct, frozen=True):
     @property
     def words(self) -> str:
         """A sentence for the owner: which block, when, what was found."""
-        which = _("block {label}", label=self.label) if self.label else _("a block from somebody's direct messages")
+        which = _("block {name}", name=self.label) if self.label else _("a block from somebody's direct messages")
         said = (
             gettext_noop("{block} was damaged and rebuilt on {at}: {findings}")
             if self.outcome == "repaired"

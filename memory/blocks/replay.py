@@ -212,7 +212,7 @@ class Replay:
                     "{path} was changed in the meantime and is read-only: the system maintains it", path=path
                 )
         if self._logged & numbers:
-            kept.append(gettext_lazy("the entries of a log cannot be changed"))
+            kept.append(gettext_lazy("entries of a log cannot be changed"))
         texts = [cut for path, cuts in sequences.items() if self.histories[path].is_text for cut in cuts]
         removed, restored = sum(cut.delete for cut in texts), sum(len(cut.insert) for cut in texts)
         return Plan(sequences, counters, tuple(lost), tuple(kept), removed, restored)

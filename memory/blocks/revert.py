@@ -244,10 +244,12 @@ def revert(
     if alone:
         changes = [each for each in changes if each.seq == after + 1]
     if alone and not changes:
-        raise Refused("change {seq} is not by {name}; there are {range}", seq=after + 1, name=name, range=past.range)
+        raise Refused(
+            "change {seq} is not by {name}; the history has {range}", seq=after + 1, name=name, range=past.range
+        )
     if not changes:
         raise Refused(
-            "{name} has changed nothing here since version {version}; there are {range}",
+            "{name} has changed nothing here since version {version}; the history has {range}",
             name=name,
             range=past.range,
             version=max(after, past.start),

@@ -48,7 +48,7 @@ def decision_for(block: Block, author: Author, operation: Operation) -> Decision
     decision = decide(access, operation, own=author.writer == SYSTEM or block.owner == author.agent)
     told = {"address": block.address, "access": access, "operation": operation}
     if decision is Decision.DENY:
-        raise BlockRefused("block {address} is {access} here: no {operation}", **told)
+        raise BlockRefused("block {address} is {access} here, so {operation} is not possible", **told)
     if decision is not Decision.ALLOW and author.turn is None:
         raise BlockRefused(
             "block {address} is {access}: {operation} needs approval, and no turn can ask for it", **told
@@ -80,7 +80,7 @@ def existing_block(rows: Rows, author: Author, label: str, operation: Operation)
         if other.audience == author.scope.audience and decide(other.access, operation) is Decision.ALLOW
     ]
     if not others:
-        raise BlockRefused("{read}; no block here may be written instead", read=read)
+        raise BlockRefused("{read}; there is no block here to write to instead", read=read)
     raise BlockRefused("{read}; write to {blocks} instead", read=read, blocks=" or ".join(others[:5]))
 
 

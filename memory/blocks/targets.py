@@ -112,4 +112,4 @@ def target_of(schema: Schema, path: str) -> Target:
     if "" in parts:
         raise Refused("there is no field “{path}”: this is one {type}", path=path[:60], type=schema.type)
     names = named(schema.fields) if isinstance(schema, MapSchema) else ", ".join(parts)
-    raise Refused("there is no field “{path}”; there are: {names}", path=path[:60], names=names)
+    raise Refused("there is no field “{path}”; available: {names}", path=path[:60], names=names)

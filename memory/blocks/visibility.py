@@ -87,7 +87,7 @@ def find_block(rows: Rows, agent: AgentId, label: str, scope: Scope) -> Block:
         seen = sorted({block.address for block in visible_blocks(rows, agent, scope, tuple(BlockType))})
         more = gettext_lazy(" and {more} more", more=len(seen) - _NAMED) if len(seen) > _NAMED else ""
         raise BlockNotFound(
-            "there is no block “{label}” here; there are: {seen}{more}",
+            "there is no block “{label}” here; available: {seen}{more}",
             label=label[:80],
             seen=", ".join(seen[:_NAMED]) or gettext_lazy("none"),
             more=more,

@@ -23,7 +23,7 @@ from memory.store.errors import Refused
 from memory.store.fulltext import index_text, storable
 from memory.store.ids import AgentId, FileId, FolderId, PersonId, new_id
 from memory.store.row_mapper import RowMapper
-from texts import gettext_noop
+from texts import gettext_lazy, gettext_noop
 
 
 def digest_of(blocks: Iterable[bytes]) -> str:
@@ -157,9 +157,9 @@ def named(rows: Rows, name: str, scope: Scope) -> Folder:
         if folder.name == name:
             return folder
     raise Refused(
-        "there is no folder “{name}”; there are: {known}",
+        "there is no folder “{name}”; available: {known}",
         name=name,
-        known=", ".join(each.name for each in found) or "none",
+        known=", ".join(each.name for each in found) or gettext_lazy("none"),
     )
 
 

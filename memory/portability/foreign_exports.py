@@ -273,7 +273,7 @@ def _old_block(key: str, found: Mapping[str, Any]) -> OldBlock:
         wanted_limit = int(found.get("limit") or 0)
     except (TypeError, ValueError, OverflowError):
         wanted_limit = 0
-        changes.append(_("its limit became the usual one, because it is not a number"))
+        changes.append(_("its limit became the default, because it is not a number"))
     limit = max(wanted_limit, len(content), usual_limit("core"))
     table = {
         "label": label,

@@ -52,7 +52,7 @@ SKIPPED: Mapping[str, str] = {
     SkipReason.NO_MENTION: gettext_noop("they mention none of `mentions`"),
     SkipReason.NO_KEYWORD: gettext_noop("they contain none of `keywords`"),
     SkipReason.LANGUAGE: gettext_noop("they are in none of `languages`"),
-    SkipReason.BOT: gettext_noop("their author is a bot that got its answers for the day (`bot_answers_per_day`)"),
+    SkipReason.BOT: gettext_noop("their author is a bot that has had its answers for the day (`bot_answers_per_day`)"),
     SkipReason.MACHINE: gettext_noop("their author behaves like a bot, without the label"),
     SkipReason.BLOCKED: gettext_noop(
         "their author blocks the account, is blocked or muted by it, or wants only readers who are logged in"

@@ -181,7 +181,9 @@ class BlueskySession:
         if len(self._logins) >= _MOST_LOGINS:
             wait = self._logins[0] + _DAY - now
         if wait > 0:
-            reason = gettext_lazy("the next login is in {seconds} s, since servers allow few", seconds=round(wait))
+            reason = gettext_lazy(
+                "the next login is in {seconds} s, because servers allow only a few", seconds=round(wait)
+            )
             raise RateLimited(wait, reason)
         self._logins.append(now)
         self._client.update_base_url(self._settings.service)

@@ -145,7 +145,10 @@ def test_a_whole_file_is_read(tmp_path: Path) -> None:
         ("[bluesky]\nwithdraw_answers = false\n", "bluesky.withdraw_answers: this setting was removed; delete it"),
         ("[discord]\nzzzzzz = 1\n", "discord.zzzzzz: unknown key; known here: admins, allow, auto_thread"),
         ('[[agents]]\nname = "Iris"\ntemprature = 1\n', 'agents["Iris"].temprature: unknown key; did you mean "temp'),
-        (PATROL + 'task = "look"\ncron = "61 * * * *"\n', 'patrols[1].cron: found "61 * * * *"; expected a cron line'),
+        (
+            PATROL + 'task = "look"\ncron = "61 * * * *"\n',
+            'patrols[1].cron: found "61 * * * *"; expected a cron expression',
+        ),
         (PATROL, "a checklist: either its text as task, or the name of its file in patrols/ as file"),
         (PATROL + 'name = "source-news"\ntask = "look"', 'a name that does not begin with "source-"'),
         (PATROL + 'task = "look"\nfile = "look.md"\n', "a checklist: either its text as task"),
@@ -332,7 +335,7 @@ def test_a_file_that_is_no_text_is_named(tmp_path: Path) -> None:
         ("carina.toml/deep/down", "carina.toml is not a folder"),
         ("leads-nowhere", "leads-nowhere is not a folder"),
         ("x" * 300, "too long"),
-        ("~nobody-of-this-name/data", "no user of this machine has the name after ~"),
+        ("~nobody-of-this-name/data", "this machine has no user with the name after ~"),
     ],
 )
 def test_a_data_folder_that_cannot_be_is_named(tmp_path: Path, home: str, why: str) -> None:
@@ -356,7 +359,7 @@ def test_a_data_folder_that_cannot_be_written_is_named(tmp_path: Path, monkeypat
 
 
 def test_a_file_of_settings_whose_name_cannot_be_one_is_named(tmp_path: Path) -> None:
-    for name, why in (("x" * 300, "cannot be read: "), ("~nobody-of-this-name/c", "no user of this machine")):
+    for name, why in (("x" * 300, "cannot be read: "), ("~nobody-of-this-name/c", "this machine has no user")):
         text = problems(tmp_path, {"CARINA_CONFIG": name})
         assert "CARINA_CONFIG" in text
         assert why in text

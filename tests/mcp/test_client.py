@@ -127,7 +127,7 @@ async def test_one_that_hangs_while_it_works_is_given_up(tmp_path: Path, small: 
 
 @pytest.mark.parametrize(
     ("start", "words"),
-    [("hang", f"it did not answer within {CONNECT} seconds"), ("die", "it ended before it answered")],
+    [("hang", f"it did not answer within {CONNECT} s"), ("die", "it ended before it answered")],
 )
 async def test_one_that_does_not_start_is_reported_and_stops_nothing(
     tmp_path: Path, small: Small, start: str, words: str
@@ -154,7 +154,7 @@ async def test_one_that_stops_listing_is_connected_anew(tmp_path: Path, small: S
         assert await stage.works(forecast())
         first = small.process
         small.does(**{"tools/list": "hang"})
-        assert f"did not answer within {CONNECT} seconds" in await stage.refused(forecast())
+        assert f"did not answer within {CONNECT} s" in await stage.refused(forecast())
         small.does()
         assert await stage.works(forecast("Graz"))
         assert small.process != first

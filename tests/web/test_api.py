@@ -151,7 +151,7 @@ async def test_who_reads_an_answer_slowly_gets_all_of_it(tmp_path: Path, monkeyp
 
 async def test_a_model_that_is_not_there_is_told(tmp_path: Path) -> None:
     async with site(tmp_path) as s, openai_client(s, await token(s)) as client:
-        with pytest.raises(openai.NotFoundError, match="no model carina/nobody; there are: carina/Carina, carina/Main"):
+        with pytest.raises(openai.NotFoundError, match="no model carina/nobody; available: carina/Carina, carina/Main"):
             await client.chat.completions.create(model="carina/nobody", messages=[{"role": "user", "content": "hi"}])
         assert (await client.models.retrieve("carina/Carina")).id == "carina/Carina"
 
@@ -199,7 +199,7 @@ async def test_users_of_a_program_are_people_of_their_own(s: Site) -> None:
 
 async def test_a_reminder_goes_where_it_is_read_or_is_refused(s: Site) -> None:
     program, wish = await s.program("chat"), "remind me in 20 minutes to call mum"
-    assert "because this program only receives my answers" in await asked(program, wish, "bob")
+    assert "because this program only gets replies to what you send" in await asked(program, wish, "bob")
     assert "I will tell you at the terminal, in `carina chat`, not here." in await asked(program, wish)
     sql = "SELECT person_id FROM reminders"
     assert [row[0] for row in await s.app.services.database.read(lambda rows: rows.all(sql))] == [PERSON]

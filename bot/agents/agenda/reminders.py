@@ -119,7 +119,9 @@ def _arrival(reminder: Reminder, planned: datetime, quiet: Quiet | None) -> date
 def require_speaking_later(place: PlaceId, audience: Audience) -> None:
     """Raises Refused where no later message to one person is possible: a post is for everybody, a program only asks."""
     if place_source(place) == API and audience != OWNER:
-        raise Refused("I cannot remind you here, because this program only receives my answers. Ask me on Discord.")
+        raise Refused(
+            "I cannot remind you here, because this program only gets replies to what you send. Ask me on Discord."
+        )
     if place_source(place) == BLUESKY and not user_of(place):
         raise Refused(
             "I cannot remind you in a thread on Bluesky, because everyone could read it. Ask me on "

@@ -139,7 +139,7 @@ class Server:
                     raise
                 _log.debug("mcp_ended", server=self.name, exc_info=True)
                 why, said = why_failed(error)
-                late = gettext_lazy("did not answer within {count:g} seconds", count=self._settings.connect_seconds)
+                late = gettext_lazy("did not answer within {seconds:g} s", seconds=self._settings.connect_seconds)
                 self._why = why or late
                 self._said = self._redact(one_line(said, _REASON))
             connected, self._session = self._attempts > attempts, None

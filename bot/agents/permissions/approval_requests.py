@@ -325,7 +325,7 @@ class Broker:
         """A message was deleted: withdraw its requests; returns whether anything was queued."""
         message = messages.by_external(tx, source, external_id)
         asked = [] if message is None else permission_requests.about(tx, message.id)
-        words = gettext_lazy("Withdrawn: the message that this came from was deleted")
+        words = gettext_lazy("Withdrawn: the message that prompted this was deleted")
         self._forget(tx, asked, now, words)
         return bool(asked)
 

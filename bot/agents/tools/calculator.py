@@ -111,7 +111,7 @@ def calculate(expression: str) -> Number:
         raise ToolError("The result is too large.") from error
     except (simpleeval.InvalidExpression, TypeError) as error:
         known = f"+ - * / // % ** ( ), {', '.join(sorted(_FUNCTIONS))}, {', '.join(_NAMES)}"
-        raise ToolError(f"This cannot be calculated: {_brief(error)}. There are: {known}.") from error
+        raise ToolError(f"This cannot be calculated: {_brief(error)}. Available: {known}.") from error
     if not isinstance(value, int | float):
         raise ToolError("Only numbers can be used here.")
     if not math.isfinite(value):

@@ -186,7 +186,7 @@ class ChooseTool(StoreTool[ChooseArguments]):
         wanted = [plain_name(name) for name in arguments.names]
         if unknown := [name for name in wanted if name not in candidates]:
             known = ", ".join(each.name for each in candidates.values())
-            raise ToolError(f"{', '.join(map(repr, unknown))}: nobody by that name can answer. There are: {known}.")
+            raise ToolError(f"{', '.join(map(repr, unknown))}: nobody by that name can answer. Choose from: {known}.")
         chosen = dict.fromkeys(candidates[name].agent for name in wanted)
         group_runs.note(tx, part.turn, PartDetail(agents=tuple(chosen)))
         return Outcome(say("Chosen."))

@@ -48,7 +48,9 @@ class BlueskyAccount(Struct, frozen=True):
     async def set_up(self, _caller: Caller, line: _Line = "") -> AccountFound:
         return await self._ask("bluesky.setup", {"line": line})
 
-    @operation("bluesky.status", "Show the status of the account and what was skipped today", Action.EXAMINE, _SHOWS)
+    @operation(
+        "bluesky.status", "Show the status of the account and what was skipped in the past day", Action.EXAMINE, _SHOWS
+    )
     async def show(self, _caller: Caller) -> AccountFound:
         return await self._ask("bluesky.status", {})
 

@@ -63,7 +63,7 @@ class _SuggestingGroup(click.Group):
             near = difflib.get_close_matches(args[0], offered, n=1)
             words = _("There is no command “{name}”.", name=args[0])
             if near:
-                words += " " + _("Did you mean {command}?", command=near[0])
+                words += _(" Did you mean {meant}?", meant=near[0])
             elif ctx.parent is not None:
                 words += " " + _("Commands: {names}", names=", ".join(offered))
             ctx.fail(words)
@@ -146,7 +146,7 @@ class _Group(_SuggestingGroup):
 def _command(name: str, entry: Entry, perform: Perform) -> click.Command:
     def run(as_json: bool, **given: Any) -> None:
         if entry.renamed:
-            click.echo(_("The name of this command is {command}.", command=f"`{_typed(entry.name)}`"), err=True)
+            click.echo(_("This command is now called {command}.", command=f"`{_typed(entry.name)}`"), err=True)
         sure, constellation = bool(given.pop("yes", False)), given.pop(CONSTELLATION) or _named()
         arguments = {key: value for key, value in given.items() if value is not None and value != ()}
         arguments = _worded(entry, arguments)
@@ -350,7 +350,7 @@ class _Here(click.ParamType[str]):
         try:
             return str(Path(value).expanduser().absolute())
         except RuntimeError as error:
-            self.fail(_("{value} cannot be read: {error}", value=value, error=error), param, ctx)
+            self.fail(_("{path} cannot be read: {reason}", path=value, reason=error), param, ctx)
 
 
 class _Content(click.ParamType[str]):
@@ -367,7 +367,7 @@ class _Content(click.ParamType[str]):
             self.fail(_("{value}: not UTF-8 text", value=value), param, ctx)
         except (OSError, RuntimeError) as error:
             why = error.strerror if isinstance(error, OSError) else error
-            self.fail(_("{value} cannot be read: {error}", value=value, error=why), param, ctx)
+            self.fail(_("{path} cannot be read: {reason}", path=value, reason=why), param, ctx)
 
 
 _TYPES: Mapping[str, click.ParamType[Any]] = {"text": click.STRING, "path": _Here(), "content": _Content()}

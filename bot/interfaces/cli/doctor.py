@@ -250,7 +250,7 @@ async def examine_models(config: Config, clock: Clock, used: Mapping[str, str]) 
 
 
 async def _asked(thinking: ModelSelection, name: str) -> Finding:
-    about, began = gettext_lazy("model {name}", name=name), time.perf_counter()
+    about, began = gettext_lazy("model {model}", model=name), time.perf_counter()
     try:
         async with asyncio.timeout(_SECONDS):
             await thinking.catalog.try_out(name, _ASKED)
@@ -345,7 +345,7 @@ async def examine_bluesky(config: Config, ask: Ask | None) -> list[Finding]:
     listed = [Finding("Bluesky", State.GOOD, _("{handle} ({did}) on {service}", **account))]
     if not found["labelled"]:
         words = _("it is not labeled as a bot")
-        listed.append(Finding("Bluesky", State.DOUBT, words, _("`carina bluesky setup` does that")))
+        listed.append(Finding("Bluesky", State.DOUBT, words, _("`carina bluesky setup` fixes that")))
     return listed
 
 

@@ -137,7 +137,7 @@ def decoded(data: Any, kind: Any) -> Any:
 
 def other_version(reason: str) -> UserError:
     return UserError(
-        "The running service and this command are of different versions; restart the service with `carina restart` "
+        "The running service and this command have different versions; restart the service with `carina restart` "
         "({reason}).",
         reason=reason,
     )

@@ -85,7 +85,7 @@ async def block(ctx: Context) -> Response:
     parts = [] if isinstance(blame, str) else blame.parts
     writers = colors([*(each.writer for each in changes), *(each.writer for each in parts)])
     return ctx.page(
-        "block.html", title=_("Block {name}", name=shown.row.block), shown=shown, changes=changes, versions=versions,
+        "block.html", title=_("Block {block}", block=shown.row.block), shown=shown, changes=changes, versions=versions,
         version=version, parts=parts, writers=writers, draft=draft, conflict=conflict,
         **await _compared(ctx, label, version, shown.newest), **done,
     )  # fmt: skip

@@ -250,7 +250,7 @@ async def _names(ctx: Context) -> list[str]:
 
 def _not_there(name: str, names: list[str]) -> BadRequest:
     there = ", ".join(f"{PREFIX}{each}" for each in names) or "none"
-    return BadRequest(f"There is no model {PREFIX}{name}; there are: {there}.", "model", 404, "model_not_found")
+    return BadRequest(f"There is no model {PREFIX}{name}; available: {there}.", "model", 404, "model_not_found")
 
 
 async def _conversation(ctx: Context, key: WebKey, name: str, user: str) -> Conversation:

@@ -25,7 +25,7 @@ from memory.store.errors import StoreError
 from memory.store.ids import ConstellationId
 from memory.store.logs import Log
 from sources.terminal import PERSON
-from texts import _, error_text, gettext_noop, ngettext, ngettext_noop, size_text
+from texts import _, error_sentence, gettext_noop, ngettext, ngettext_noop, size_text
 
 _DELETES = Options(via=TERMINAL_ONLY, changes=True, asks=True)
 _log = Log("bot.services.agents.constellations")
@@ -146,10 +146,10 @@ class ConstellationCommands(Struct, frozen=True):
         caller.confirm(ngettext(one, more, len(self.registry.assigned(found.id)), name=found.name))
         try:
             if not await self.shut(found.id):
-                raise StoreError("The constellation {name} is in use. Try again in a moment.", name=found.name)
+                raise StoreError("the constellation {name} is in use; try again in a moment", name=found.name)
             kept, count = await self.registry.remove(found.id)
         except StoreError as error:
-            raise UserError(error_text(error)) from error
+            raise UserError(error_sentence(error)) from error
         _log.warning("constellation_deleted", constellation=found.name, kept=str(kept), by=caller.person)
         one, more = ngettext_noop("{count} place now belongs to {name}.", "{count} places now belong to {name}.")
         said = [

@@ -227,7 +227,5 @@ def _entry(rows: Rows, agent: str, label: str, scope: Scope) -> Entry:
     if len(found) > 1:
         named = ((code(each, found), of.name) for each, (of, _entry) in found.items())
         which = ", ".join(_("{id} of {agent}", id=f"#{end}", agent=name) for end, name in named)
-        raise UserError(
-            "Several agents have an entry “{label}”. Choose one by its ID: {which}.", label=label, which=which
-        )
+        raise UserError("Several agents have an entry “{label}”. Choose one by ID: {which}.", label=label, which=which)
     return next(entry for _of, entry in found.values())

@@ -28,7 +28,7 @@ _PURPOSES = {
     TEMPLATES["persona"].description: gettext_noop("Who the agent is and how it behaves"),
     TEMPLATES["human"].description: gettext_noop("What the agent knows about the person it talks with"),
     TEMPLATES["scratchpad"].description: gettext_noop("The agent's notes on what it is doing"),
-    TEMPLATES["organization"].description: gettext_noop("What applies to everybody in the organization"),
+    TEMPLATES["organization"].description: gettext_noop("What applies to everyone in the organization"),
     TEMPLATES["current_state"].description: gettext_noop("How the person is doing: energy, attention, mood"),
     TEMPLATES["active_context"].description: gettext_noop("The current task and recent events"),
     TEMPLATES["bond_evolution"].description: gettext_noop("How the relationship with the person has grown"),
@@ -187,7 +187,7 @@ class Diff(Result):
         return {**about, "lines": self._unified(), "parts": parts}
 
     def _unified(self) -> list[str]:
-        names = _("version {older}", older=self.older), _("version {newer}", newer=self.newer)
+        names = _("version {number}", number=self.older), _("version {number}", number=self.newer)
         return list(difflib.unified_diff(self.before.splitlines(), self.after.splitlines(), *names, lineterm="", n=2))
 
 

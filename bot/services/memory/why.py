@@ -49,7 +49,7 @@ _LOOKS, _LOOK_SECONDS = 20, 0.1  # tries for a message that was seen just before
 _LISTED = 10  # memories, besides blocks
 _SHORT, _FULL = 160, 1_500  # characters of a quote in a list, and of a single memory
 _LINK = re.compile(r"https://(?:\w+\.)?discord(?:app)?\.com/channels/(?:@me|\d+)/\d+/")
-_NO_ANSWER = gettext_noop("I have not given an answer here that I could explain to you.")
+_NO_ANSWER = gettext_noop("I have not given an answer here that I can explain to you.")
 _NOT_KNOWN = gettext_noop(
     "I have no answer with this link or ID here. Choose one of my answers here by its link (*Copy Message Link*) or ID."
 )

@@ -29,11 +29,11 @@ _Person = Annotated[
 
 
 def sign_in_words() -> str:
-    return _("Open this address to see the dashboard. It signs in one browser once and expires after five minutes.")
+    return _("Open this link to see the dashboard. It signs in one browser once and expires after five minutes.")
 
 
 class SignInLink(Result):
-    """An address that signs in one browser: to the dashboard, or to the page of somebody."""
+    """A link that signs in one browser: to the dashboard, or to the page of somebody."""
 
     url: str
     person: str = ""
@@ -43,8 +43,8 @@ class SignInLink(Result):
         if not self.person:
             return sign_in_words()
         return _(
-            "This address opens the page of {person}, who can see and erase there what is kept about them. "
-            "Give it to nobody else. It signs in one browser once and expires after five minutes.",
+            "This link opens the page of {person}, who can see and erase there what is kept about them. Do not give "
+            "it to anyone else. It signs in one browser once and expires after five minutes.",
             person=markup.person(self.person),
         )
 
@@ -92,7 +92,7 @@ class SignInLinks(Struct, frozen=True):
                     "Nobody called “{said}” has talked to me. Name a person by ID, such as discord:1234.", said=said
                 )
             ids = ", ".join(sorted(found)[:10])
-            raise UserError("Several people are called “{said}”. Name one by ID: {ids}.", said=said, ids=ids)
+            raise UserError("Several people are called “{said}”. Choose one by ID: {ids}.", said=said, ids=ids)
         (person,) = found
         if self._is_owner(person):
             raise UserError("That is you: `carina dashboard` opens everything.")

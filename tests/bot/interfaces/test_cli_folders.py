@@ -70,7 +70,7 @@ REFUSED = (
     ("create more --audience everybody", 2, "is not an audience"),
     ("create more --audience person:discord:ann", 1, "not for one person"),
     ("audience notes person:discord:ann", 1, "not for one person"),
-    ("show nothing", 1, "There is no folder “nothing”; there are: notes"),
+    ("show nothing", 1, "There is no folder “nothing”; available: notes"),
     (f"attach notes {'Nobody' * 9}", 1, f"There is no agent “{'Nobody' * 9}”. Choose from: Carina"),
     ("detach notes Carina", 1, "Carina has no access to the folder notes"),
     ("upload notes HERE/nowhere.txt", 1, "cannot be read: No such file"),

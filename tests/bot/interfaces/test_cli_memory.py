@@ -65,7 +65,7 @@ def test_a_check_fails_while_a_block_is_damaged(folder: Path) -> None:
     ("arguments", "words"),
     [
         (("show", "nothing"), "There is no block “nothing” here. Choose from: human, persona"),
-        (("rollback", "persona", "99"), "There is no version 99: there are versions 0 to 1"),
+        (("rollback", "persona", "99"), "There is no version 99: the history has versions 0 to 1"),
         (("diff", "persona", "--", "-1"), "There is no version -1"),
         (("revert", "persona", "nobody"), "“nobody” wrote nothing in this block. Its writers: the system"),
         (("revert", "persona", "system", "--since", "tea"), "“tea” is not a point in time"),

@@ -92,7 +92,7 @@ async def test_the_socket_is_for_its_owner_and_goes_with_the_service(folder: Dat
         (b"{}\n", 'with an "op"'),
         (
             b'{"op": "ad", "a": 1}\n',
-            "The running service and this command are of different versions; restart the service with `carina restart` "
+            "The running service and this command have different versions; restart the service with `carina restart` "
             "(unknown: 'ad').",
         ),
         (b'{"op": "add"}\n', "'add': missing a required argument: 'a'"),

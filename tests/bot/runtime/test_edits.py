@@ -117,7 +117,7 @@ async def test_a_deleted_message_takes_its_question_along(tmp_path: Path) -> Non
         request = await waiting(service)
         await service.heard(deleted(1))
         (card,) = service.platform.texts(OWNERS_PLACE.id)
-        assert card == "⌛ **Withdrawn: the message that this came from was deleted** · `bell`"
+        assert card == "⌛ **Withdrawn: the message that prompted this was deleted** · `bell`"
         assert "withdrawn" in (await answer(service, request)).words
         assert await strokes(service) == 0
         assert await everywhere(service, "zeta") == []

@@ -205,7 +205,7 @@ def test_servers_that_speak_s3_are_reached_as_the_network_is(tmp_path: Path, mon
 @pytest.mark.parametrize(
     ("table", "why"),
     [
-        ("litestream = true", "the place of the copy"),
+        ("litestream = true", "the location of the copy"),
         ('replica = "copies"', "an absolute path"),
         ('replica = "ftp://host/path"', "an absolute path"),
         ('replica = "sftp://me:secret@host/path"', "without a password"),

@@ -220,7 +220,7 @@ async def test_a_limit_that_is_no_number_leaves_the_rest_of_the_file(
     block = {"label": "persona", "value": "I am Sam.", "description": "Who I am", "limit": limit}
     (tmp_path / "sam.af").write_text(json.dumps({"name": "Sam", "core_memory": [block]}), "utf-8")
     report = await imports.letta(OLGA, given(tmp_path / "sam.af"))
-    assert [each.reason for each in report.listed] == ["its limit became the usual one, because it is not a number"]
+    assert [each.reason for each in report.listed] == ["its limit became the default, because it is not a number"]
     sql = "SELECT content, char_limit FROM memory_blocks WHERE label = 'persona' AND content LIKE '%Sam%'"
     assert await rows(database, sql) == [("I am Sam.", usual_limit("core"))]
 

@@ -320,9 +320,9 @@ def test_a_version_that_left_the_document_is_too_old_to_merge_with(tx: Tx) -> No
 def test_an_agent_goes_back_only_as_far_as_it_may_overwrite(tx: Tx) -> None:
     made(tx, "a\n", permission=Permission.APPEND)
     append_block(tx, author(), "notes", "b\n")
-    with pytest.raises(BlockRefused, match="is append here: no overwrite"):
+    with pytest.raises(BlockRefused, match="is append here, so overwrite is not possible"):
         roll_back(by_agent(tx, author(), "notes"), 1)
-    with pytest.raises(BlockRefused, match="is append here: no overwrite"):
+    with pytest.raises(BlockRefused, match="is append here, so overwrite is not possible"):
         undo(by_agent(tx, author(), "notes"), AGENT)
     tx.run("UPDATE memory_blocks SET permission = 'human'")
     with pytest.raises(BlockRefused, match="no turn can ask for it"):
@@ -369,7 +369,7 @@ def test_rolling_back_is_a_new_change_that_says_so(tx: Tx) -> None:
     assert block_history(tx, block.id).text_at(3) == "one\ntwo\nthree\n"
     with pytest.raises(Refused, match="it already reads as it did at version 2"):
         roll_back(by_agent(tx, author(), "notes"), 2)
-    with pytest.raises(Refused, match="there is no version 9: there are versions 0 to 4"):
+    with pytest.raises(Refused, match="there is no version 9: the history has versions 0 to 4"):
         roll_back(by_agent(tx, author(), "notes"), 9)
     with pytest.raises(Refused, match="there is no version -1"):
         roll_back(by_agent(tx, author(), "notes"), -1)

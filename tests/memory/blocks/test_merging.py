@@ -170,7 +170,7 @@ def test_a_list_section_that_is_set_keeps_what_others_added_and_leaves_out_what_
     with pytest.raises(Refused, match="an item of the list is a text, and 3 is not"):
         set_field(tx, agent, "notes", "todo", [3])
     made(tx, new("added", schema=BOOK, permission=Permission.APPEND))
-    with pytest.raises(BlockRefused, match="no overwrite"):
+    with pytest.raises(BlockRefused, match="overwrite is not possible"):
         set_field(tx, agent, "added", "todo", ["a"])
 
 

@@ -191,7 +191,9 @@ def test_what_is_older_than_it_may_be_goes_for_good_and_that_is_said() -> None:
         assert found.why == "what was before is not kept"
         assert (NOW + timedelta(hours=40)) - found.steps[0].change.at <= timedelta(hours=15 + 4)
         assert found.text_at(found.start) == lines(found.start)
-        with pytest.raises(Refused, match=rf"there is no version 3: there are versions {found.start} to 40 \(what was"):
+        with pytest.raises(
+            Refused, match=rf"there is no version 3: the history has versions {found.start} to 40 \(what was"
+        ):
             found.text_at(3)
         with pytest.raises(Refused, match="there is no version 41"):
             found.text_at(41)
@@ -298,7 +300,7 @@ def test_where_the_beginning_is_lost_parts_go_back_as_far_as_the_document_knows(
     assert roll_back(edit, 5).block.content == kept.texts[5], "out of an archive"
     tx.run("DELETE FROM memory_block_archives")
     assert roll_back(edit, newest).block.content == kept.texts[newest]
-    with pytest.raises(Refused, match="there is no version 5: there are versions"):
+    with pytest.raises(Refused, match="there is no version 5: the history has versions"):
         roll_back(edit, 5)
     assert verify_block(tx, kept.block) == []
 
@@ -334,7 +336,7 @@ def test_entries_of_a_log_do_not_come_back(tx: Tx) -> None:
     add_item(tx, author(), "notes", "", "one")
     with pytest.raises(BlockRefused, match="entries of a log cannot be changed"):
         undo(by_agent(tx, author(), "notes"), AGENT)
-    with pytest.raises(BlockRefused, match="nothing can be undone: the entries of a log cannot be changed"):
+    with pytest.raises(BlockRefused, match="nothing can be undone: entries of a log cannot be changed"):
         revert(by_agent(tx, author(writer=SYSTEM), "notes"), block_history(tx, block.id), AGENT, 0)
     assert "one" in row(tx).content
     assert block_history(tx, block.id).version == 2

@@ -145,7 +145,7 @@ def test_fields_begin_with_their_defaults_and_take_values_of_their_type(tx: Tx) 
         ("talks", "many", "field talks is a counter"),
         ("talks", 2**60, "field talks holds numbers up to"),
         ("source", "me", "source of block notes is read-only"),
-        ("colour", "red", r"there is no field “colour”; there are: mood \(text\), energy \(number, required\)"),
+        ("colour", "red", r"there is no field “colour”; available: mood \(text\), energy \(number, required\)"),
         ("", "x", "block notes has fields: .*; name the field or section"),
         ("mood.deep", "x", "there is no field “mood.deep”"),
         ("x" * 300, "x", "there is no field"),
@@ -187,7 +187,7 @@ def test_what_a_block_begins_with_obeys_its_limit_and_its_kind(tx: Tx) -> None:
         made(tx, new("other", schema=MOOD, content="text"))
     with pytest.raises(Refused, match="it has no fields mood"):
         made(tx, new("another", values={"mood": "x"}))
-    with pytest.raises(Refused, match="there is no section “elsewhere”; there are: notes, state, tasks, diagnostics"):
+    with pytest.raises(Refused, match="there is no section “elsewhere”; available: notes, state, tasks, diagnostics"):
         made(tx, new("book", schema=BOOK, values={"elsewhere": "x"}))
 
 
@@ -220,7 +220,7 @@ def test_a_log_of_its_own_takes_entries_of_its_agent_and_keeps_them(tx: Tx) -> N
     made(tx, new(type=BlockType.LOG, permission=Permission.ADMIN, schema=LogSchema(fields=(Field(name="event"),))))
     assert "it rained" in append_block(tx, author(), "notes", "it rained").content
     assert "it snowed" in add_item(tx, author(), "notes", "", {"event": "it snowed"}).content
-    with pytest.raises(BlockRefused, match="append here: no overwrite"):
+    with pytest.raises(BlockRefused, match="append here, so overwrite is not possible"):
         write_block(tx, author(), "notes", "nothing")
 
 
@@ -256,7 +256,7 @@ def test_adding_takes_the_right_to_append_and_setting_the_right_to_overwrite(tx:
         (replace_in_block, "x", "y", "notes"),
     ]
     for change, *arguments in changes:
-        with pytest.raises(BlockRefused, match="no overwrite"):
+        with pytest.raises(BlockRefused, match="overwrite is not possible"):
             change(tx, author(), "notes", *arguments)
 
 

@@ -43,7 +43,7 @@ async def test_the_owner_edits_looks_back_and_goes_back(offline_service: Live) -
     assert "is now at version 4" in (await memory(t.olga, "rollback", t.general, label="persona", version=2)).text
     assert "I am short." in (await memory(t.olga, "show", t.general, label="persona")).text
     unknown = await memory(t.olga, "rollback", t.general, label="persona", version=77)
-    assert "There is no version 77: there are versions 0 to 4" in unknown.text
+    assert "There is no version 77: the history has versions 0 to 4" in unknown.text
     done = await memory(t.olga, "revert", t.general, label="persona", writer=f"discord:{t.olga.id}", since="2")
     assert "Undone: changes 2, 3, 4 (" in done.text
     assert "warm, attentive" in (await memory(t.olga, "show", t.general, label="persona")).text

@@ -80,9 +80,9 @@ def _unknown(word: str, commands: Collection[str]) -> str:
     if not commands and any(word in names for names in HEADINGS.values()):
         return _("/{word} works only in a chat at a terminal. Otherwise, use `carina {word}`.", word=word)
     near = difflib.get_close_matches(word, (*ALONE, *commands), n=1)
-    meant = _("Did you mean /{near}? ", near=near[0]) if near else ""
+    meant = _(" Did you mean {meant}?", meant=f"/{near[0]}") if near else ""
     return _(
-        "There is no /{word} in this chat. {meant}/help lists the commands. To send the line as "
+        "There is no /{word} in this chat.{meant} /help lists the commands. To send the line as "
         "it is, put a space before it.",
         word=word,
         meant=meant,

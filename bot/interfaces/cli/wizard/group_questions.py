@@ -40,9 +40,7 @@ def ask_missing(given: Given, look: Look) -> dict[str, Any]:
         unknown = [each for each in _listed(said) if each not in known]
         if unknown or not _listed(said):
             return _(
-                "There is no agent “{unknown}”. Choose from: {names}.",
-                unknown=", ".join(unknown),
-                names=", ".join(known),
+                "There is no agent “{name}”. Choose from: {known}.", name=", ".join(unknown), known=", ".join(known)
             )
         return ""
 

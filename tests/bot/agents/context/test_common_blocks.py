@@ -52,7 +52,10 @@ async def test_all_read_and_one_writes(tmp_path: Path) -> None:
             assert "name: Olga" in shown
             assert "Be kind." in shown
         text, ok = only(await scene.do(NAMED, place=THEIRS))
-        assert (text, ok) == ("block _constellation_/partner_profile is read_only here: no overwrite", False)
+        assert (text, ok) == (
+            "block _constellation_/partner_profile is read_only here, so overwrite is not possible",
+            False,
+        )
         assert only(await scene.do(NAMED, place=HERS))[1]
         addressed = call(
             "context", operation="append", label="_constellation_/partner_profile", field="notes", content="Likes tea."
@@ -134,7 +137,7 @@ def test_what_cannot_be_is_told(tmp_path: Path, here: Here) -> None:
     done = here("chat --once hello")
     assert done.returncode == 2
     assert (
-        'constellation.blocks["partner_profile"].permissions: found "Eve", which is not an agent; known: Ada, Bea'
+        'constellation.blocks["partner_profile"].permissions: found "Eve", which is not an agent; known here: Ada, Bea'
     ) in done.stderr
 
 

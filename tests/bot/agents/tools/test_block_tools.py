@@ -80,7 +80,7 @@ async def test_a_shared_block_is_read_edited_and_lost_in_the_middle_of_a_turn(tm
         content = await service.column("SELECT content FROM memory_blocks WHERE label = 'notes'")
     head = '<block:Ada/notes permission="append" readers="this server" shared_from="Ada">'
     assert [head in prompt for prompt in shown] == [True, True, True, False, False]
-    assert "no overwrite" in texts[2]
+    assert "overwrite is not possible" in texts[2]
     assert "no block “notes” here" in texts[4]
     assert content == ["The bridge is closed.\nAnd the ferry too.\n"]
 
@@ -120,7 +120,7 @@ async def test_lines_blocks_and_rights_are_refused_in_words_that_help(tmp_path: 
     assert texts[1] == "there are no lines 3 to 4: the block has 0 lines, counted from 1"
     assert texts[2] == "block human is always in context and stays there; choose a working block"
     assert texts[3] == "block human is that agent's own"
-    assert texts[4] == "there is no block “nowhere” here; there are: human, persona, scratchpad"
+    assert texts[4] == "there is no block “nowhere” here; available: human, persona, scratchpad"
     assert "permission: Input should be 'read_only', 'append' or 'read_write'" in texts[5]
 
 
@@ -146,13 +146,14 @@ async def test_an_agent_makes_changes_deletes_and_restores_a_block_of_its_own(tm
         rows = "SELECT content FROM memory_blocks WHERE label = 'plants' AND permission = 'admin' AND char_limit = 40"
         assert await service.column(rows) == ["Roses.\nTulips.\n"]
         assert await service.column("SELECT content FROM memory_blocks WHERE label = 'tools'") == ["1. rake\n"]
-    assert texts[6] == "block human is read_write here: no delete"
+    assert texts[6] == "block human is read_write here, so delete is not possible"
     assert "create needs description" in texts[7]
     assert "block plants is not empty: only an empty block changes its type" in texts[8]
 
 
 @pytest.mark.parametrize(
-    ("permission", "words"), [(Permission.READ_ONLY, "is read_only here: no delete"), (Permission.ADMIN, "waits")]
+    ("permission", "words"),
+    [(Permission.READ_ONLY, "is read_only here, so delete is not possible"), (Permission.ADMIN, "waits")],
 )
 async def test_a_deleted_block_comes_back_by_whoever_may_delete_it(
     service: Service, permission: Permission, words: str
