@@ -232,6 +232,7 @@ class Event(NamedTuple):
     """Empty if a person did it by hand."""
     place: PlaceId | None
     place_name: str
+    """As it is called now, if the scope may know it, or else its id."""
     turn: TurnId | None
     words: str
     said: str
@@ -309,8 +310,8 @@ def recent(rows: Rows, scope: Scope, limit: int, *wanted: EventFilter) -> list[E
         chosen.append(f"SELECT * FROM ({sql})")
         parameters += values
     sql = f"""SELECT e.*, a.name AS agent_name, p.name AS place_name, substr(m.content, 1, {_SAID}) AS said,
-              m.speaker AS speaker
-              FROM activity_events e LEFT JOIN agents a ON a.id = e.agent_id LEFT JOIN places p ON p.id = e.place_id
+              m.speaker AS speaker FROM activity_events e LEFT JOIN agents a ON a.id = e.agent_id
+              LEFT JOIN places p ON p.id = e.place_id AND KNOWN(p.audience)
               LEFT JOIN messages m ON m.id = e.message_id AND e.event_type IN ('message_received', 'message_sent')
               AND m.deleted_at IS NULL AND KNOWN(m.audience) AND {shown("m")}
               WHERE e.id IN ({" UNION ALL ".join(chosen)}) ORDER BY e.at DESC, e.id DESC LIMIT +?"""

@@ -177,7 +177,7 @@ def _entry(rows: Rows, entry: entries.Entry, scope: Scope) -> Memory:
         audience=entry.audience,
         people=entry.people,
         speaker=source.speaker if source else "",
-        place=inbox.place(rows, source.place) if source else None,
+        place=inbox.place_within(rows, source.place, scope) if source else None,
         external_id=(source.external_id or "") if source else "",
         label=entries.shown_name(entry.label, ""),
     )
@@ -185,10 +185,10 @@ def _entry(rows: Rows, entry: entries.Entry, scope: Scope) -> Memory:
 
 def _messages(rows: Rows, ids: Sequence[str], scope: Scope) -> list[Memory]:
     found = messages.by_ids(rows, [MessageId(int(identifier)) for identifier in ids], scope)
-    return [_message(rows, row) for row in found if row.deleted_at is None]
+    return [_message(rows, row, scope) for row in found if row.deleted_at is None]
 
 
-def _message(rows: Rows, row: Message) -> Memory:
+def _message(rows: Rows, row: Message, scope: Scope) -> Memory:
     ours = row.role != "user"
     return Memory(
         kind="message",
@@ -198,7 +198,7 @@ def _message(rows: Rows, row: Message) -> Memory:
         audience=row.audience,
         people=() if row.person is None else (row.person,),
         speaker=row.speaker,
-        place=inbox.place(rows, row.place),
+        place=inbox.place_within(rows, row.place, scope),
         external_id=_sent_as(rows, row) if ours else (row.external_id or ""),
         said=not ours,
         noted=row.role == "system",
@@ -225,7 +225,7 @@ def _summaries(rows: Rows, ids: Sequence[str], scope: Scope) -> list[Memory]:
             audience=Audience(row["audience"]),
             people=(),
             speaker=row["name"] or "",
-            place=inbox.place(rows, PlaceId(row["place_id"])) if row["place_id"] else None,
+            place=inbox.place_within(rows, PlaceId(row["place_id"]), scope) if row["place_id"] else None,
             label=row["kind"],
             said=False,
         )

@@ -300,7 +300,8 @@ def unchanged(rows: Rows, sources: Sequence[Message]) -> bool:
 
 
 def places_of(rows: Rows, sources: Sequence[Message]) -> dict[str, str]:
-    """The names of the messages' places, by id."""
+    """The names of the messages' places, by id, as far as their hearers know them."""
     wanted = sorted({message.place for message in sources})
-    found = rows.all("SELECT id, name FROM places WHERE id IN (SELECT value FROM json_each(?))", (wanted,))
+    sql = "SELECT id, name FROM places WHERE id IN (SELECT value FROM json_each(?)) AND KNOWN(audience)"
+    found = rows.all(*Scope(sources[0].audience).bind(sql, wanted)) if sources else []
     return {row["id"]: row["name"] for row in found if row["name"]}

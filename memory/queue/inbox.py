@@ -21,6 +21,7 @@ from memory.queue.payloads import PAYLOAD, Extras, Payload, about
 from memory.store.clock import from_text
 from memory.store.database import Rows, Tx, Value
 from memory.store.ids import AgentId, GroupId, InboxId, MessageId, PersonId, PlaceId, TurnId, place_person, snowflakes
+from memory.store.records import replace
 from memory.store.row_mapper import RowMapper, UnreadableRow, json_rows
 from texts import gettext_noop
 
@@ -239,8 +240,7 @@ def note_place(tx: Tx, arrival: Arrival, now: datetime) -> None:
           cursor = CASE WHEN excluded.cursor IS NULL THEN cursor
             WHEN cursor IS NULL OR length(excluded.cursor) > length(cursor) THEN excluded.cursor
             WHEN length(excluded.cursor) = length(cursor) THEN max(cursor, excluded.cursor) ELSE cursor END"""
-    values = {**_place.values(arrival.place), "source": arrival.source, "cursor": arrival.position, "now": now}
-    tx.run(sql, values)
+    tx.run(sql, {**_place.values(arrival.place), "source": arrival.source, "cursor": arrival.position, "now": now})
 
 
 def cursors(rows: Rows, source: str) -> dict[PlaceId, str]:
@@ -251,6 +251,12 @@ def cursors(rows: Rows, source: str) -> dict[PlaceId, str]:
 
 def place(rows: Rows, identifier: PlaceId) -> Place | None:
     return _place.first(rows, "SELECT * FROM places WHERE id = ?", (identifier,))
+
+
+def place_within(rows: Rows, identifier: PlaceId, scope: Scope) -> Place | None:
+    """The same, without a name that the scope may not know: a channel can be renamed after it became private."""
+    found = place(rows, identifier)
+    return found if found is None or scope.may_use(found.audience) else replace(found, name="")
 
 
 def conversation_place(rows: Rows, place: PlaceId) -> PlaceId:

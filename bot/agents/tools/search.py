@@ -155,7 +155,7 @@ def uses_of(hits: Iterable[Hit]) -> tuple[tuple[UseKind, str], ...]:
 def entry_row(rows: Rows, entry: Entry, turn: Turn) -> FoundRow:
     """An entry with who said it and where, as far as the turn may know."""
     said = messages.by_ids(rows, entry.messages[:1], turn.scope)
-    place, place_kind = place_words(rows, said[0].place if said else None)
+    place, place_kind = place_words(rows, said[0].place if said else None, turn.scope)
     return FoundRow(
         id=entry.id,
         at=to_text(entry.created_at),
@@ -171,9 +171,9 @@ def entry_row(rows: Rows, entry: Entry, turn: Turn) -> FoundRow:
     )
 
 
-def place_words(rows: Rows, place: PlaceId | None) -> tuple[str, str]:
-    """What people call a place (its id when it was never named), and what sort of place it is."""
-    found = inbox.place(rows, place) if place is not None else None
+def place_words(rows: Rows, place: PlaceId | None, scope: Scope) -> tuple[str, str]:
+    """What people call a place (its id if that may not be known), and what sort of place it is."""
+    found = inbox.place_within(rows, place, scope) if place is not None else None
     return (found and found.name) or str(place or ""), str(found.kind) if found else ""
 
 
@@ -451,7 +451,7 @@ def _utc(moment: datetime | None) -> datetime | None:
 
 
 def _hit_row(rows: Rows, context: ToolContext, hit: Hit) -> FoundRow:
-    place, place_kind = place_words(rows, hit.place)
+    place, place_kind = place_words(rows, hit.place, context.turn.scope)
     row = FoundRow(
         id=hit.id,
         at=to_text(hit.when),

@@ -213,7 +213,8 @@ class Coordination(Service, frozen=True):
 def _sentence(event: Event, by_hand: str) -> str:
     """Who did what, where, and the beginning of the message; `by_hand` is the actor if it was not an agent."""
     told = _("{who} {words}", who=event.agent_name or by_hand, words=one_line(_(event.words), _SHOWN))
-    place = _("the terminal") if event.place == PLACE.id else place_title(event.place_name)
+    place = place_title(event.place_name) if event.place_name != event.place else _("a channel")
+    place = _("the terminal") if event.place == PLACE.id else place
     said = {"told": told, "place": place, "said": one_line(event.said, _SHORT)}
     if event.said and event.kind is Kind.RECEIVED and event.speaker:
         told = _("{told} from {speaker} in {place}: “{said}”", speaker=event.speaker, **said)

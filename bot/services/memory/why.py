@@ -117,7 +117,7 @@ class MemoryRow(Row):
 
     @classmethod
     def of(cls, memory: Memory, asker: PersonId, mine: bool, changes: tuple[Change, ...]) -> "MemoryRow":
-        place = (memory.place.name or memory.place.id) if memory.place else ""
+        place = (memory.place.name or _("a channel")) if memory.place else ""
         more = {"mine": mine, "link": _link(memory), "readers": _readers(memory.audience, asker), "changes": changes}
         return cls.from_record(memory, place=place, **more)
 

@@ -12,14 +12,14 @@ from bot.models.base import Answer, ToolMessage
 from bot.services.caller import owner_at_terminal
 from bot.services.memory.search import Search, SearchResults
 from bot.services.results import Markdown
-from memory.knowledge import facts
+from memory.knowledge import facts, summaries
 from memory.knowledge.fact_extraction import Category, Statement
 from memory.knowledge.facts import Source
 from memory.people import person_settings
-from memory.people.audience import Trust
+from memory.people.audience import Audience, Trust
 from memory.search.embedding.base import to_vector
 from memory.search.similarity import Meaning
-from memory.store.database import Tx
+from memory.store.database import Rows, Tx
 from memory.store.ids import AgentId, SessionId
 from memory.store.records import replace
 from sources.terminal import PERSON
@@ -283,3 +283,21 @@ async def test_a_fact_is_of_whom_it_was_learned_from(tmp_path: Path) -> None:
             assert isinstance(told.data, dict)
             (hit,) = told.data["hits"]
             assert (hit["speaker"], hit["mine"]) == ("Ann", mine)
+
+
+async def test_a_channel_that_became_private_keeps_its_new_name_from_the_others(tmp_path: Path) -> None:
+    yard, name = channel("yard"), "Xolotl"
+    async with running(tmp_path) as service:
+        await service.heard(said("the red ferry was late", 1, yard, BOB))
+        await service.heard(said("the red ferry has sunk", 2, replace(private("yard"), name=name), BOB))
+        shown, _ok = await looked(service, 3, query="ferry")
+        assert "the red ferry was late" in shown
+        assert "(2026-11-22 12:00 UTC, Bob in discord:yard)" in shown
+        assert name not in repr(service.model.requests[-1])
+
+        def places(rows: Rows, audience: Audience) -> dict[str, str]:
+            of_day = summaries.said_between(rows, audience, NOON.replace(hour=0), NOON.replace(hour=23), 10)
+            return summaries.places_of(rows, of_day)
+
+        assert (await service.read(lambda rows: places(rows, HALL.audience))).keys() == {HALL.id}
+        assert await service.read(lambda rows: places(rows, private("yard").audience)) == {yard.id: name}
