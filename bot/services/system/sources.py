@@ -189,13 +189,15 @@ class SourceSettings(Service, frozen=True):
         return _("Removed {name}.", name=found.name)
 
     @operation("source.list", "List sources and their status", Action.HELP)
-    def list_sources(self, rows: Rows, _caller: Caller) -> Listing[SourceRow]:
+    def list_sources(self, rows: Rows, caller: Caller) -> Listing[SourceRow]:
+        """Where people are heard; feeds and such to those alone who may know of them."""
         paused = {each: self.places.accounts.held.get(("pause", each)) for each in (*self.fronts, SOURCE)}
         fronts = (
             SourceRow.from_record(by, source=each, title=each.capitalize(), paused=by is not None)
             for each, by in paused.items()
         )
-        return Listing.of((*fronts, *map(_fed_row, data_sources.listing(rows))))
+        fed = (each for each in data_sources.listing(rows) if caller.scope.may_use(each.audience))
+        return Listing.of((*fronts, *map(_fed_row, fed)))
 
     @operation("source.pause", "Pause a source until you resume it", Action.SOURCES, CHANGES)
     async def pause(self, caller: Caller, source: _Active) -> str:
