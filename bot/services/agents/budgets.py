@@ -18,7 +18,7 @@ from bot.services.registry import CHANGES, Arguments, Param, Suggestions, operat
 from bot.services.results import ActionReport, Entry, Listing, Markup, Result, Row, report
 from bot.services.transactions import Service, commit, reads
 from memory import agents, spending
-from memory.people.audience import OWNER, Audience, Scope
+from memory.people.audience import Audience, Scope
 from memory.people.identities import audience_called, person_called
 from memory.spending import Bill, By, Limit
 from memory.store.database import Rows, Tx
@@ -35,7 +35,6 @@ _GENERAL = {
     "person": gettext_noop("each person"),
     "guild": gettext_noop("each server"),
 }
-_OWNERS = Scope(OWNER)
 _THIS = {
     "day": gettext_noop("{of}, today: {left} (resets {begins_anew})"),
     "month": gettext_noop("{of}, this month: {left} (resets {begins_anew})"),
@@ -80,11 +79,11 @@ class BudgetRow(Row):
     said: str
 
     @classmethod
-    def from_state(cls, rows: Rows, state: BudgetState) -> "BudgetRow":
+    def from_state(cls, rows: Rows, state: BudgetState, scope: Scope) -> "BudgetRow":
         limit, spent = state.limit, state.spent
         return cls.from_record(
             state,
-            name=_called(rows, limit.subject),
+            name=_called(rows, limit.subject, scope),
             usd_left=None if limit.usd is None else round(max(limit.usd - spent.usd, 0), 4),
             tokens_left=None if limit.tokens is None else max(limit.tokens - spent.tokens, 0),
             said=_("by command") if state.by_command else _("in the configuration"),
@@ -184,9 +183,9 @@ class Spending(Service, frozen=True):
         return Cost(days=days, by=by, bills=every[by], every=every, budgets=await self.list_budgets(caller))
 
     @operation("budget.list", "List budgets and what is left", Action.COST)
-    def list_budgets(self, rows: Rows, _caller: Caller) -> Listing[BudgetRow]:
+    def list_budgets(self, rows: Rows, caller: Caller) -> Listing[BudgetRow]:
         none = _("There are no budgets. `carina budget set` sets one.")
-        return Listing.of((BudgetRow.from_state(rows, each) for each in self._states(rows)), none)
+        return Listing.of((BudgetRow.from_state(rows, each, caller.scope) for each in self._states(rows)), none)
 
     @operation("budget.set", "Set a budget, effective immediately", Action.BUDGET, CHANGES)
     async def set_budget(self, caller: Caller, arguments: SetBudget) -> Entry[BudgetRow]:
@@ -201,41 +200,41 @@ class Spending(Service, frozen=True):
 
         await commit(self.database, work)
         self.kept.decided[limit.subject, limit.period] = limit
-        return Entry(done=_("The budget is set"), row=await self._row(limit))
+        return Entry(done=_("The budget is set"), row=await self._row(limit, caller.scope))
 
     @operation("budget.clear", "Remove a budget that was set by a command", Action.BUDGET, CHANGES)
-    async def clear_budget(self, _caller: Caller, of: _Of, period: _Period = "day") -> ActionReport | Entry[BudgetRow]:
+    async def clear_budget(self, caller: Caller, of: _Of, period: _Period = "day") -> ActionReport | Entry[BudgetRow]:
         named = _subject(of)
         if not await commit(self.database, lambda tx: spending.drop(tx, named, period)):
             raise UserError("No command set this budget.")
         self.kept.decided.pop((named, period), None)
         if (left := self.kept.configured.get((named, period))) is None:
             return report(gettext_noop("Removed. There is no such budget anymore."), who=named)
-        return Entry(done=_("Removed. The configured budget applies now"), row=await self._row(left))
+        return Entry(done=_("Removed. The configured budget applies now"), row=await self._row(left, caller.scope))
 
     @suggestions("spending")
-    def suggest(self, rows: Rows, _caller: Caller) -> Suggestions:
+    def suggest(self, rows: Rows, caller: Caller) -> Suggestions:
         there = [each.limit.subject for each in self._states(rows)]
         known = (*_GENERAL, *(f"agent:{each.name}" for each in agents.agents(rows)), *there)
-        return {each: _called(rows, each) or unnamed(each) for each in known}.items()
+        return {each: _called(rows, each, caller.scope) or unnamed(each) for each in known}.items()
 
     @suggestions("budgets set by command")
-    def suggest_set(self, rows: Rows, _caller: Caller) -> Suggestions:
+    def suggest_set(self, rows: Rows, caller: Caller) -> Suggestions:
         found = [each.limit for each in self._states(rows) if each.by_command]
         return [
-            (each.subject, f"{_called(rows, each.subject) or unnamed(each.subject)}, {_(each.period)}")
+            (each.subject, f"{_called(rows, each.subject, caller.scope) or unnamed(each.subject)}, {_(each.period)}")
             for each in found
         ]
 
     @reads
-    def _row(self, rows: Rows, limit: Limit) -> BudgetRow:
-        return BudgetRow.from_state(rows, next(each for each in self._states(rows) if each.limit == limit))
+    def _row(self, rows: Rows, limit: Limit, scope: Scope) -> BudgetRow:
+        return BudgetRow.from_state(rows, next(each for each in self._states(rows) if each.limit == limit), scope)
 
     def _states(self, rows: Rows) -> list[BudgetState]:
         return self.kept.states(rows, self.clock())
 
 
-def _called(rows: Rows, subject: str) -> str:
+def _called(rows: Rows, subject: str, scope: Scope) -> str:
     """What a budget is of, in words; empty if only an id is known."""
     kind, _colon, which = subject.partition(":")
     if not which:
@@ -243,8 +242,8 @@ def _called(rows: Rows, subject: str) -> str:
     if kind == "agent":
         return _("agent {name}", name=which)
     if kind == "person":
-        return person_called(rows, PersonId(which), _OWNERS)
-    return audience_called(rows, Audience(subject), _OWNERS)
+        return person_called(rows, PersonId(which), scope)
+    return audience_called(rows, Audience(subject), scope)
 
 
 def _subject(text: str) -> str:
