@@ -15,7 +15,7 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from msgspec import Struct, field
 
-from memory.people.audience import Trust
+from memory.people.audience import Audience, Trust
 from memory.queue.inbox import Place as Place
 from memory.queue.message_files import File, Image
 from memory.queue.payloads import BlockNote, Quotation
@@ -312,6 +312,15 @@ class Directory(Protocol):
 
     async def person(self, handle: str) -> PersonId | None:
         """Who has this handle now; None if nobody has. Raises PlatformError."""
+        ...
+
+
+@runtime_checkable
+class Memberships(Protocol):
+    """An endpoint of a platform with servers, which people join and leave."""
+
+    async def still_in(self, person: PersonId, servers: Collection[Audience]) -> Collection[Audience]:
+        """Those of these servers, by their audiences, in which a person surely is at the moment."""
         ...
 
 

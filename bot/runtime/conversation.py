@@ -6,7 +6,7 @@ are retried later and finally given up with a notice to the owner.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import timedelta
 from typing import TypeAlias
 
@@ -25,7 +25,8 @@ from bot.agents.turn_deps import TurnDeps
 from bot.runtime.turn_retries import GIVE_UP, POSTPONE, SEPARATE_AFTER, RetryPolicy, TurnRetries
 from bot.runtime.turn_start import TurnStart, begin_turn, is_unattended
 from memory import agents, group_runs
-from memory.queue import inbox, turns
+from memory.people.audience import Audience
+from memory.queue import inbox, place_settings, turns
 from memory.queue.inbox import InRow
 from memory.store.database import Database, Rows, Tx
 from memory.store.errors import DatabaseBusy, DatabaseFull, DatabaseRefused
@@ -33,6 +34,7 @@ from memory.store.faults import commit_point
 from memory.store.ids import GroupId, InboxId, PersonId, PlaceId, TurnId, place_source
 from memory.store.logs import Log
 from memory.store.row_mapper import UnreadableRow
+from sources.base import Memberships
 from texts import gettext_noop
 
 _BEGIN = commit_point("turn.begin")
@@ -41,6 +43,7 @@ _SPARE = commit_point("turn.spare")
 
 _ENDED = gettext_noop("the service stopped during every attempt")
 _COMPARES = "dynamic"  # the pattern of groups that may choose by members' knowledge (`member_similarity`)
+_CHECKED = timedelta(minutes=5)  # of what was checked when a message arrived
 _LISTEN_SECONDS = 300.0  # how long a listening member may keep the conversation busy
 
 _log = Log("bot.runtime.conversation")
@@ -175,6 +178,7 @@ class ConversationWorker:
         waiting = inbox.oldest(tx, self._place, self._group, self._deps.clock())
         head = waiting[0] if waiting else None
         waits = head is None or head.turn is not None or head.next_attempt_at is not None or self._careful(head)
+        waits = waits or head is None or self._may_have_left(head)
         found = None if waits or self._patience.merge > 0 else team(tx, self._group)
         if head is None or found is None or found.group.pattern == _COMPARES:
             return self._ahead(tx), False
@@ -250,9 +254,14 @@ class ConversationWorker:
                     await self._db.write(_ATTEMPT, lambda tx: turns.count_start(tx, head.id, self._deps.clock()))
                     self._risked = head.id
                 near = await member_similarity(self._db, head, self._deps.meaning) if compare else {}
-                begun = await self._db.write(
-                    _BEGIN, lambda tx: self._begin_new(tx, inbox.unclaimed(tx, head), team(tx, self._group), near)
-                )
+                servers = await self._servers(head) if self._may_have_left(head) else None
+
+                def begin(tx: Tx) -> TurnStart | None:
+                    if servers is not None:
+                        place_settings.keep_servers(tx, self._place, servers)
+                    return self._begin_new(tx, inbox.unclaimed(tx, head), team(tx, self._group), near)
+
+                begun = await self._db.write(_BEGIN, begin)
                 if begun is None:
                     await self._passed(head)
                 return begun
@@ -332,6 +341,19 @@ class ConversationWorker:
         if is_unattended(tx, rows, found, self._deps):
             return None
         return begin_turn(tx, rows, found, now, near, self._deps.limits.max_steps)
+
+    def _may_have_left(self, head: InRow) -> bool:
+        """Whether the reader of direct messages may have left servers since a message of theirs was heard."""
+        new = head.kind != "event" and self._deps.clock() - head.received_at < _CHECKED
+        return head.audience.startswith("person:") and not new
+
+    async def _servers(self, head: InRow) -> Collection[Audience]:
+        """The servers in which the person of direct messages still is, of those in which they were when they wrote."""
+        known = await self._db.read(lambda rows: inbox.place(rows, self._place))
+        servers = [each for each in known.within if each.startswith("guild:")] if known is not None else []
+        endpoint = self._deps.endpoints.get(place_source(self._place))
+        person = PersonId(head.audience.removeprefix("person:"))
+        return await endpoint.still_in(person, servers) if servers and isinstance(endpoint, Memberships) else ()
 
     def _careful(self, head: InRow) -> bool:
         return head.received_at < self._patience.careful_before

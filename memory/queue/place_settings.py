@@ -2,6 +2,7 @@
 for a person."""
 
 import json
+from collections.abc import Collection
 from datetime import datetime
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -50,6 +51,14 @@ def _at_place(rows: Rows, place: PlaceId) -> EffectiveSettings:
              (SELECT within FROM places WHERE id = :place)"""
     model, within = rows.all(sql, {"place": place})[0]
     return EffectiveSettings(model or "", frozenset(json.loads(within or "[]")))
+
+
+def keep_servers(tx: Tx, place: PlaceId, servers: Collection[Audience]) -> None:
+    """Record that whoever hears the place is now, of its servers, in these alone."""
+    heard = at_place(tx, place).within
+    left = {each for each in heard if each.startswith("guild:")} - {*servers}
+    if left:
+        tx.run("UPDATE places SET within = ? WHERE id = ?", (sorted(heard - left), place))
 
 
 def put(tx: Tx, setting: Setting) -> None:

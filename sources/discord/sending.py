@@ -11,6 +11,7 @@ from typing import Any
 import discord
 from msgspec import Struct
 
+from memory.people.audience import Audience, guild_audience
 from memory.store.faults import call_point, outside
 from memory.store.ids import OutboxId, PersonId, PlaceId
 from memory.store.logs import Log
@@ -19,7 +20,7 @@ from sources.base import Activity, Buttons, Delivery, DeliveryFailed, Endpoint, 
 from sources.discord import send_failures
 from sources.discord.cards import card, words_of
 from sources.discord.markup import tables_as_code, units
-from sources.discord.places import channel_number, history_readable, user_number
+from sources.discord.places import channel_number, guild_id, history_readable, user_number
 from sources.discord.send_failures import REFUSED
 from sources.discord.shared_state import SharedState
 from sources.discord.webhooks import SUPPRESS_EMBEDS, Webhooks, shown_name
@@ -270,6 +271,17 @@ class DiscordEndpoint(Endpoint):
                 if hook is None:
                     raise
                 await self._hooks.withdraw(hook, message.id)
+
+    async def still_in(self, person: PersonId, servers: Collection[Audience]) -> Collection[Audience]:
+        try:
+            client = await self._client(ready=True)
+        except DeliveryFailed:
+            return ()
+        number, member = user_number(person), self._state.member
+        if number is None or member is None:
+            return ()
+        asked = {guild_audience(guild_id(guild.id)): guild for guild in client.guilds}
+        return [each for each in servers if each in asked and await member(asked[each], number) is not None]
 
     def show(self, activity: Activity) -> None:
         running = self._typing.get(activity.place)

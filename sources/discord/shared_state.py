@@ -102,6 +102,8 @@ class SharedState:
         self.usable = asyncio.Event()
         """Logged in: requests can be made."""
         self.spawn: Spawn | None = None
+        self.member: Callable[[discord.Guild, int], Awaitable[discord.Member | None]] | None = None
+        """Looks up a member of a guild; None if they are not one, or if that is unknown."""
         self.newest: RecentValues[int, int] = RecentValues(5_000)
         self.sent: RecentValues[int, int] = RecentValues(5_000)
         self.withdrawn: RecentValues[int, None] = RecentValues(1_000)
@@ -116,7 +118,7 @@ class SharedState:
 
     def shut(self) -> None:
         self.usable.clear()
-        self.client, self.spawn = None, None
+        self.client, self.spawn, self.member = None, None, None
 
     @property
     def me(self) -> int:

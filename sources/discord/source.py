@@ -192,7 +192,7 @@ class DiscordSource:
         client = make_client(self._settings, hear, self._wiring.commands, self.missing_intents)
         self._tree = client.tree
         lookup = ChannelLookup(client, self._state)
-        client.tree.shared = lookup.shared_with
+        client.tree.shared, self._state.member = lookup.shared_with, lookup.member
         listener = GatewayListener(self._state, queues, lookup, deliver)
         wiring, first = self._wiring, self._listens_from
         catch_up = CatchUp(client, self._state, first, lambda: self._paused or wiring.paused(), listener)

@@ -244,6 +244,8 @@ class Platform:
     """Places that take no message."""
     odd: dict[PlaceId, Exception] = field(default_factory=dict)
     """Places where sending ends with something that nobody foresaw."""
+    parted: set[Audience] = field(default_factory=set)
+    """Servers that everybody left since they wrote."""
     finds: list[tuple[OutboxId, ...]] = field(default_factory=list)
     readable: bool = True
     edit_fails: bool = False
@@ -310,6 +312,9 @@ class Platform:
 
     async def withdraw(self, place: PlaceId, external_id: str) -> None:
         self.posts = [post for post in self.posts if post.external_id != external_id]
+
+    async def still_in(self, _person: PersonId, servers: Collection[Audience]) -> Collection[Audience]:
+        return {*servers} - self.parted
 
     def show(self, activity: Activity) -> None:
         pass

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from bot.agents.notices import Notices
 from bot.agents.rate_limits import Rates
 from bot.agents.source_news import DataSources
@@ -15,7 +17,7 @@ from memory.store.clock import utc_now
 from memory.store.database import Tx
 from sources.base import DeliveryFailed
 from sources.web import Reader
-from tests.bot.parts import HALL, OLGA, ScriptedModel, said
+from tests.bot.parts import ANN, HALL, OLGA, ScriptedModel, direct, said, texts, whole
 from tests.bot.stage import OWNERS_PLACE, Service, Setting, running, until
 
 
@@ -43,6 +45,22 @@ async def test_what_nobody_answers_is_answered_when_an_agent_wakes(service: Serv
     await service.settled()
     assert len(service.model.requests) == 3, "what one person said is answered together"
     assert await service.column("SELECT DISTINCT last_error FROM inbox") in ([""], [None])
+
+
+@pytest.mark.parametrize("left", [False, True])
+async def test_who_left_a_server_meanwhile_is_answered_without_what_is_known_there(
+    service: Service, left: bool
+) -> None:
+    await asleep(service)
+    await service.heard(said("what is new?", 2, direct(ANN, "guild")))
+    service.clock.forward(3_600)
+    service.platform.parted = {HALL.audience} if left else set()
+    await service.write(lambda tx: let_all(tx, "active"))
+    service.resume()
+    await until(lambda: service.column("SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM inbox WHERE status <> 'done')"))
+    await service.settled()
+    assert "what is new?" in texts(service.model.requests[-1])
+    assert ("Carina replied in hall" in whole(service.model.requests[-1])) is not left
 
 
 async def test_who_asks_is_told_once_and_the_owner_once_a_day(service: Service) -> None:
