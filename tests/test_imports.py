@@ -36,13 +36,13 @@ def loaded(module: str) -> set[str]:
         ("memory.queue.outbox", ()),
         ("memory.knowledge.facts", ()),
         ("memory.search", ()),
-        ("memory.blocks", ("loro",)),
+        ("memory.blocks", ()),
         ("memory.search.embedding.choice", ()),
-        ("memory.people.privacy_choices", ("loro",)),
+        ("memory.people.privacy_choices", ()),
         ("sources.base", ()),
         ("sources.terminal", ()),
         ("bot.agents.context.quotes", ()),
-        ("bot.agents.permissions.who_may", ("loro",)),
+        ("bot.agents.permissions.who_may", ()),
     ],
 )
 def test_a_module_brings_no_library_that_it_can_do_without(module: str, allowed: tuple[str, ...]) -> None:
@@ -118,15 +118,13 @@ def test_a_chat_loads_a_service_only_where_none_runs() -> None:
 
 def test_a_command_that_opens_the_services_loads_no_library_that_rows_can_do_without() -> None:
     found = loaded("bot.interfaces.cli.local_operations, bot.services.served_folder")
-    assert [name for name in (*HEAVY, "httpcore") if name in found and name != "loro"] == []
+    assert [name for name in (*HEAVY, "httpcore") if name in found] == []
 
 
 def test_the_service_loads_nothing_of_the_terminal_or_of_what_answers_need_later() -> None:
     found = loaded("bot.interfaces.cli.long_running, bot.interfaces.cli.serve, bot.interfaces.discord.frontend")
-    needed = {"aiohttp", "discord", "loro"}
-    assert found.isdisjoint(
-        {*HEAVY, "atproto_client", "babel", "genai_prices", "httpcore", "jinja2", "starlette"} - needed
-    )
+    rest = {*HEAVY, "atproto_client", "babel", "genai_prices", "httpcore", "jinja2", "starlette"}
+    assert found.isdisjoint(rest - {"aiohttp", "discord"})
     assert found.isdisjoint({"cryptography", "feedparser", "libipld", "markdown_it", "mcp", "tomlkit"})
     rare = [
         "bot.interfaces.cli.wizard",

@@ -7,12 +7,12 @@ lost. A plain text is the only part of its block and needs no schema. Only this 
 which guards every call made here, import loro.
 """
 
+from __future__ import annotations
+
 import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, TypeAlias
-
-from loro import ContainerID, Diff, DiffBatch, ListDiffItem, LoroDoc, LoroMap, LoroText, TextDelta, ValueOrContainer
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from memory.blocks.changes import Content, Splice, by_words, differing
 from memory.blocks.replay import BlockValues, Plan
@@ -40,13 +40,20 @@ from memory.blocks.targets import PLAIN, Target, every_part, every_target
 from memory.store.clock import to_text
 from memory.store.errors import BlockRefused, Refused
 from memory.store.fulltext import require_storable
+from memory.store.late_library import LateLibrary
+
+if TYPE_CHECKING:
+    import loro as library
+    from loro import DiffBatch, LoroDoc, LoroMap, LoroText
+else:
+    library = LateLibrary("loro")
 
 _HEAD = "schema"
 RECOVERED = "recovered"
 """The name of the text that was saved from a damaged document, until somebody removes it."""
 
 
-Edit: TypeAlias = Callable[[LoroDoc], None]
+Edit: TypeAlias = "Callable[[LoroDoc], None]"
 """One change of a document."""
 
 
@@ -329,19 +336,19 @@ def cuts_of(found: DiffBatch, name: str) -> list[Splice[Content]]:
     """The difference between two versions of one text or list, in order; places are those of the older version."""
     cuts, place = list[Splice[Content]](), 0
     for container, diff in found.get_diff():
-        if not isinstance(container, ContainerID.Root) or container.name != name:
+        if not isinstance(container, library.ContainerID.Root) or container.name != name:
             continue
-        for part in diff.diff if isinstance(diff, Diff.Text | Diff.List) else ():
+        for part in diff.diff if isinstance(diff, library.Diff.Text | library.Diff.List) else ():
             match part:
-                case TextDelta.Retain(retain=size) | ListDiffItem.Retain(retain=size):
+                case library.TextDelta.Retain(retain=size) | library.ListDiffItem.Retain(retain=size):
                     place += size
-                case TextDelta.Insert(insert=str(text)):
+                case library.TextDelta.Insert(insert=str(text)):
                     cuts.append(Splice(place, 0, text))
-                case ListDiffItem.Insert(insert=items):
-                    values = tuple(each.value for each in items if isinstance(each, ValueOrContainer.Value))
+                case library.ListDiffItem.Insert(insert=items):
+                    values = tuple(each.value for each in items if isinstance(each, library.ValueOrContainer.Value))
                     cuts.append(Splice(place, 0, values))
-                case TextDelta.Delete(delete=size) | ListDiffItem.Delete(delete=size):
-                    cuts.append(Splice(place, size, "" if isinstance(diff, Diff.Text) else ()))
+                case library.TextDelta.Delete(delete=size) | library.ListDiffItem.Delete(delete=size):
+                    cuts.append(Splice(place, size, "" if isinstance(diff, library.Diff.Text) else ()))
                     place += size
     return cuts
 

@@ -5,14 +5,15 @@ Loro sees the bytes. A document in memory lives for one edit, or a few in a row 
 errors are plain BaseExceptions; this module turns all of them into `BlockCorrupt`.
 """
 
+from __future__ import annotations
+
 import hashlib
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from loro import ID, ChangeMeta, ExportMode, Frontiers, LoroDoc, Side, VersionRange, VersionVector
 from msgspec import Struct
 
 from memory.blocks import containers
@@ -23,7 +24,13 @@ from memory.blocks.changes import agent_writer as agent_writer
 from memory.blocks.changes import person_writer as person_writer
 from memory.blocks.schemas import TextSchema
 from memory.store.errors import BlockCorrupt, Refused, StoreError
+from memory.store.late_library import LateLibrary
 from texts import gettext_lazy
+
+if TYPE_CHECKING:
+    import loro as library
+else:
+    library = LateLibrary("loro")
 
 T = TypeVar("T")
 
@@ -88,7 +95,7 @@ def _guard(doing: str) -> Iterator[None]:
     """Turns any error of Loro, panics too, into BlockCorrupt. The document must not be used afterward."""
     try:
         yield
-    except (KeyboardInterrupt, SystemExit, StoreError):
+    except (KeyboardInterrupt, SystemExit, ImportError, StoreError):  # without Loro, nothing is known of the document
         raise
     except BaseException as error:
         raise BlockCorrupt("the document failed while {doing}: {error}", doing=doing, error=error) from error
@@ -99,7 +106,7 @@ class BlockDocument:
 
     def __init__(self, peer: int | None = None) -> None:
         with _guard("opening"):
-            self._loro = LoroDoc()
+            self._loro = library.LoroDoc()
             if peer is not None:
                 self._loro.peer_id = peer
             self._loro.set_record_timestamp(True)
@@ -116,7 +123,7 @@ class BlockDocument:
         """The text, cached until the next edit, since reading it is slow and frequent."""
 
     @classmethod
-    def load(cls, checkpoint: Blob | None, updates: Sequence[Blob], peer: int | None = None) -> "BlockDocument":
+    def load(cls, checkpoint: Blob | None, updates: Sequence[Blob], peer: int | None = None) -> BlockDocument:
         """The document after these updates, in order; raises UnsoundBlob for the first unusable one."""
         document = cls(peer)
         if checkpoint is not None:
@@ -167,12 +174,12 @@ class BlockDocument:
         with _guard("changing"):
             edit(self._loro)
 
-    def read(self, read: Callable[[LoroDoc], T]) -> T:
+    def read(self, read: Callable[[library.LoroDoc], T]) -> T:
         """Call a function of `memory.blocks.containers` that reads the parts."""
         with _guard("reading the parts"):
             return read(self._loro)
 
-    def look_at(self, version: int, read: Callable[[LoroDoc], T]) -> T:
+    def look_at(self, version: int, read: Callable[[library.LoroDoc], T]) -> T:
         """The same at an older version. Raises Refused if the document does not reach back to it."""
         frontiers, _ = self._at(version)
         with _guard("going back"):
@@ -209,7 +216,7 @@ class BlockDocument:
             branch.checkout_to_latest()
             return containers.cuts_of(branch.diff(now, branch.oplog_frontiers), name)[::-1]
 
-    def _branch(self, frontiers: Frontiers) -> LoroDoc:
+    def _branch(self, frontiers: library.Frontiers) -> library.LoroDoc:
         branch = self._copy()
         branch.set_detached_editing(True)
         branch.checkout(frontiers)
@@ -227,7 +234,9 @@ class BlockDocument:
             copy.checkout(frontiers)
             items: Any = copy.get_movable_list(name).get_deep_value()
             cursor = (
-                copy.get_movable_list(name).get_cursor(number - 1, Side.Middle) if 1 <= number <= len(items) else None
+                copy.get_movable_list(name).get_cursor(number - 1, library.Side.Middle)
+                if 1 <= number <= len(items)
+                else None
             )
             if cursor is None:
                 return len(items), None, None
@@ -240,10 +249,10 @@ class BlockDocument:
         made = [(step.change, [op for each in step.made.changes for op in each["ops"]]) for step in self.steps(after)]
         return [(change, frozenset(map(_name, operations))) for change, operations in made]
 
-    def _copy(self) -> LoroDoc:
+    def _copy(self) -> library.LoroDoc:
         """A copy to check out older versions in; Loro has no `fork_at` for documents without their oldest history."""
-        copy = LoroDoc()
-        copy.import_(self._loro.export(ExportMode.Snapshot()))
+        copy = library.LoroDoc()
+        copy.import_(self._loro.export(library.ExportMode.Snapshot()))
         return copy
 
     def note(self, note: Note) -> None:
@@ -265,11 +274,11 @@ class BlockDocument:
             if self._since == since:
                 return b""
             self.version = change.seq
-            return self._loro.export(ExportMode.Updates(since))
+            return self._loro.export(library.ExportMode.Updates(since))
 
     def snapshot(self) -> bytes:
         with _guard("taking a snapshot"):
-            return self._loro.export(ExportMode.Snapshot())
+            return self._loro.export(library.ExportMode.Snapshot())
 
     def frontier(self) -> bytes:
         """The document's current version; equal bytes mean equal versions."""
@@ -287,7 +296,7 @@ class BlockDocument:
 
     def exported(self, after: int) -> str:
         """The changes after a version in Loro's interchange format. Raises Refused if the document begins later."""
-        since = VersionVector() if after == 0 else self._at(after)[1]
+        since = library.VersionVector() if after == 0 else self._at(after)[1]
         with _guard("exporting changes"):
             return self._loro.export_json_updates(since, self._loro.oplog_vv)
 
@@ -295,16 +304,16 @@ class BlockDocument:
         """The document without the history before that version."""
         frontiers, _ = self._at(version)
         with _guard("taking a shallow snapshot"):
-            return self._loro.export(ExportMode.ShallowSnapshot(frontiers))
+            return self._loro.export(library.ExportMode.ShallowSnapshot(frontiers))
 
-    def _at(self, version: int) -> tuple[Frontiers, VersionVector]:
+    def _at(self, version: int) -> tuple[library.Frontiers, library.VersionVector]:
         if version == 0 == self.base.version:
-            return Frontiers(), VersionVector()
+            return library.Frontiers(), library.VersionVector()
         if version >= self.base.version:
             for meta in reversed(self._metas()):  # of a large commit, which is several changes, the last one
                 if change_of(meta.message, meta.timestamp).seq == version:
                     with _guard("looking for a version"):
-                        frontiers = Frontiers.from_id(ID(meta.id.peer, meta.id.counter + meta.len - 1))
+                        frontiers = library.Frontiers.from_id(library.ID(meta.id.peer, meta.id.counter + meta.len - 1))
                         vector = self._loro.frontiers_to_vv(frontiers)
                     if vector is not None:
                         return frontiers, vector
@@ -315,10 +324,10 @@ class BlockDocument:
             last=self.version,
         )
 
-    def _metas(self) -> list[ChangeMeta]:
-        found: dict[tuple[int, int], ChangeMeta] = {}
+    def _metas(self) -> list[library.ChangeMeta]:
+        found: dict[tuple[int, int], library.ChangeMeta] = {}
 
-        def collect(change: ChangeMeta) -> bool:
+        def collect(change: library.ChangeMeta) -> bool:
             found[change.id.peer, change.id.counter] = change  # each head leads back to the common past
             return False  # True would stop
 
@@ -326,12 +335,16 @@ class BlockDocument:
             self._loro.travel_change_ancestors(self._heads(), collect)
         return sorted(found.values(), key=lambda meta: (meta.lamport, meta.id.peer))
 
-    def _heads(self) -> list[ID]:
+    def _heads(self) -> list[library.ID]:
         """The last operation of each writer in the history."""
         # Where the history is cut off, some writers have no operations left in it.
-        cut = VersionRange.from_vv(self._loro.shallow_since_vv).inner()
-        spans = VersionRange.from_vv(self._loro.oplog_vv).inner()
-        return [ID(peer, end - 1) for peer, (start, end) in spans.items() if end > max(start, cut.get(peer, (0, 0))[1])]
+        cut = library.VersionRange.from_vv(self._loro.shallow_since_vv).inner()
+        spans = library.VersionRange.from_vv(self._loro.oplog_vv).inner()
+        return [
+            library.ID(peer, end - 1)
+            for peer, (start, end) in spans.items()
+            if end > max(start, cut.get(peer, (0, 0))[1])
+        ]
 
 
 class Salvage(Struct, frozen=True):
