@@ -28,14 +28,14 @@ from bot.config.file_settings import Dreams as DreamSettings
 from bot.models.base import Model
 from bot.runtime.intake import AudienceResolver
 from bot.services.caller import Caller, PlaceScope, Via, owner_at_terminal
+from bot.services.memory.dreams import Dreams
 from bot.services.memory.search import Search, SearchResults, SearchTerms
-from bot.services.memory.upkeep import Upkeep
 from bot.services.people.people import Accounts
 from bot.services.system.front_ends import FrontEndStates
 from bot.upkeep.background_calls import Background, UpkeepDeps
+from bot.upkeep.dream_run import DreamRun
 from bot.upkeep.embedding import Embedding
 from bot.upkeep.summaries import SummaryJob
-from bot.upkeep.upkeep_run import UpkeepRun
 from memory import activity, agents
 from memory.agents import Agent
 from memory.blocks import Block, BlockType, visible_blocks
@@ -280,7 +280,7 @@ class Run:
         embedding.cancel()
         await asyncio.gather(embedding, return_exceptions=True)
 
-    async def dream(self) -> Upkeep:
+    async def dream(self) -> Dreams:
         """Memory is tidied by rule; what it did is for people to ask."""
         service = self.service
 
@@ -288,10 +288,10 @@ class Run:
             raise AssertionError(f"{agent.name} has no model for this")
 
         means = UpkeepDeps(Background(nobody, Budgets(), service.clock, str, 180), DreamSettings(), Path("directives"))
-        dreaming = UpkeepRun(service.database, means)
+        dreaming = DreamRun(service.database, means)
         await dreaming.run()
         await service.write(self._link)
-        return Upkeep(service.database, service.approvals.people, service.clock, dreaming, lambda: None)
+        return Dreams(service.database, service.approvals.people, service.clock, dreaming, lambda: None)
 
     def _link(self, tx: Tx) -> None:
         """The graph as a model might read it out of entries: the first word of each belongs to its last."""

@@ -52,6 +52,7 @@ from bot.services.memory.archival import Archive
 from bot.services.memory.block_settings import BlockSettings
 from bot.services.memory.blocks import Blocks
 from bot.services.memory.context import ContextViews
+from bot.services.memory.dreams import Dreams
 from bot.services.memory.facts import Facts
 from bot.services.memory.folders import Folders
 from bot.services.memory.foreign_imports import Imports
@@ -59,7 +60,6 @@ from bot.services.memory.projects import Projects
 from bot.services.memory.search import Search
 from bot.services.memory.summaries import Summaries
 from bot.services.memory.unattended_turns import UnattendedTurns
-from bot.services.memory.upkeep import Upkeep
 from bot.services.memory.why import Why
 from bot.services.people.access import Access, configured_rules
 from bot.services.people.approvals import Approvals
@@ -84,13 +84,13 @@ from bot.upkeep import expansion
 from bot.upkeep.background_calls import Background, UpkeepDeps
 from bot.upkeep.compaction import Compactor
 from bot.upkeep.consent import ConsentRequests
+from bot.upkeep.dream_run import DreamRun
 from bot.upkeep.embedding import Embedders, Embedding
 from bot.upkeep.evaluations import EvaluationJob
 from bot.upkeep.expansion import ExpansionJob
 from bot.upkeep.housekeeping import Housekeeping, IdleMonitor, IntegrityMonitor
 from bot.upkeep.prompts import FOLDER
 from bot.upkeep.summaries import SummaryJob
-from bot.upkeep.upkeep_run import UpkeepRun
 from memory import jobs
 from memory.people import person_settings
 from memory.queue import inbox
@@ -321,7 +321,7 @@ class _Maker:
             *(Folders(database, clock, shared.folder.path, shared.embedders.require), Summaries(database)),
             *(Search(*base, zone, understood, of_folders), Imports(*base, shared.constellations)),
             *(Archive(*base), Facts(*base), Projects(*base), Why(*base, approvals.tools), TaskLists(*base, zone)),
-            *(Agenda(*base, zone, schedule.changed, runtime.resume), Upkeep(*base, jobs.upkeep, runtime.resume)),
+            *(Agenda(*base, zone, schedule.changed, runtime.resume), Dreams(*base, jobs.upkeep, runtime.resume)),
             *(
                 Blocks(*base, zone, checkpoints),
                 BlockSettings(*base, checkpoints),
@@ -364,7 +364,7 @@ class _Maker:
         owner = next((each for each in owners if private(each) == deps.notices.place), owners[0])
         background, language = Background.of(deps), shared.accounts.language
         means = UpkeepDeps(background, config.dreams, config.home / FOLDER)
-        upkeep = UpkeepRun(self.database, means, self._busy)
+        upkeep = DreamRun(self.database, means, self._busy)
         backups = Backups(config.home, clock, config.schedule.backups_kept)
         looking = DataSources(Reader(private_hosts=config.web.private_hosts), owner)
         opted_out, selves = shared.choices.opted_out, approvals.people.selves
@@ -442,7 +442,7 @@ class _Maker:
 
 class _Jobs(Struct, frozen=True):
     schedule: Schedule
-    upkeep: UpkeepRun
+    upkeep: DreamRun
     backups: Backups
     looking: DataSources
 

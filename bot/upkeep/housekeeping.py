@@ -1,7 +1,7 @@
 """Housekeeping without a model: deletes what expired, old activity and jobs that ended long ago, optimizes the search
 index, and looks for idle agents, ended sessions, damaged memory, and groups with something to do while nobody talks.
 
-`bot.upkeep.upkeep_run` deletes retired entries.
+`bot.upkeep.dream_run` deletes retired entries.
 """
 
 import functools

@@ -1,10 +1,10 @@
 """The queue of cleanups after edits and deletions of messages: one row for each part of one.
 
 `memory.erasure.edited_or_deleted_messages` does them. The unit of work that accepts the edit or deletion also erases
-the message's text, whatever happens later. Data derived from the text follows in units of its own, one per part, so that a
-failing part does not hold back the others. A row is deleted in its own unit, so each is handled once. A failing one
-waits longer each time, and after `TRIES` attempts until the next start. While a row exists it holds the erased text,
-which says what has to be removed.
+the message's text, whatever happens later. Data derived from the text follows in units of its own, one per part, so
+that a failing part does not hold back the others. A row is deleted in its own unit, so each is handled once. A failing
+one waits longer each time, and after `TRIES` attempts until the next start. While a row exists it holds the erased
+text, which says what has to be removed.
 """
 
 import json

@@ -15,10 +15,10 @@ from bot.services.registry import Param, Suggestions, operation, suggestions
 from bot.services.results import Entry, Listing, Markup, Row, relative
 from bot.services.system.backups import BACKUP
 from bot.services.transactions import Service
+from bot.upkeep.dream_run import DREAM
 from bot.upkeep.evaluations import EVALUATE
 from bot.upkeep.housekeeping import OPTIMIZE, SLEEPTIME, SWEEP, TIDY
 from bot.upkeep.summaries import DAY_BEGINS, OF_AGENTS, OF_DAYS
-from bot.upkeep.upkeep_run import DREAM
 from memory import jobs
 from memory.agenda import calendar, reminders
 from memory.jobs import Job, NewJob, Status

@@ -16,10 +16,10 @@ from bot.config.file_settings import Dreams as Settings
 from bot.errors import UserError
 from bot.models.base import Answer, ModelBusy, Request, Usage
 from bot.services.caller import Caller
-from bot.services.memory.upkeep import Upkeep
+from bot.services.memory.dreams import Dreams
 from bot.services.results import Plain, Result
 from bot.upkeep.background_calls import Background, UpkeepDeps
-from bot.upkeep.upkeep_run import Outcome, UpkeepRun
+from bot.upkeep.dream_run import DreamRun, Outcome
 from memory import agents, jobs
 from memory.jobs import NewJob
 from memory.knowledge import entries, entry_changes
@@ -50,10 +50,10 @@ class Harness:
         self.service = service
         self.model = model
         self.means = means
-        self.dreaming = UpkeepRun(service.database, means)
+        self.dreaming = DreamRun(service.database, means)
         people = service.approvals.people
         self._registry = registry(
-            Upkeep(service.database, people, service.clock, self.dreaming, lambda: None), people=people
+            Dreams(service.database, people, service.clock, self.dreaming, lambda: None), people=people
         )
 
     async def run(self) -> Outcome:

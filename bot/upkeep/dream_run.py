@@ -1,5 +1,4 @@
-"""One run of upkeep, called a dream in settings and commands: first it chooses and asks models, then it changes
-everything in one transaction.
+"""One run of upkeep of long-term memory, a dream: when it is due, what models are asked, and its one transaction.
 
 Its job checks every half hour and continues only if nobody is being answered, twelve hours have passed, and something
 is new. Entries are chosen in `memory.knowledge.upkeep.selection`; corrections, for lessons, come from
@@ -53,7 +52,7 @@ class Outcome(NamedTuple):
 
 
 @dataclass
-class UpkeepRun:
+class DreamRun:
     """The upkeep of one constellation; `busy` says whether anybody is being answered. One run at a time."""
 
     database: Database

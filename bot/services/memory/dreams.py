@@ -1,4 +1,4 @@
-"""Memory upkeep for people: show what it did, run it now, undo it, and approve what waits."""
+"""Commands about dreams, the upkeep of long-term memory: show what one did, run it now, undo it, approve what waits."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -15,8 +15,8 @@ from bot.services.registry import Options, Param, operation, suggestions
 from bot.services.results import ActionReport, Listing, Markup, Row, report
 from bot.services.transactions import MemoryService
 from bot.upkeep import consent
+from bot.upkeep.dream_run import DreamRun, counts_words
 from bot.upkeep.evaluations import RATED
-from bot.upkeep.upkeep_run import UpkeepRun, counts_words
 from memory import agents
 from memory.knowledge import evaluations, feedback
 from memory.knowledge.entries import Entry
@@ -73,10 +73,10 @@ class GuessRow(Row):
     suggested = "text"
 
 
-class Upkeep(MemoryService, frozen=True):
+class Dreams(MemoryService, frozen=True):
     titles: ClassVar = {"dream": "Show and control the cleanup of long-term memory"}
 
-    upkeep: UpkeepRun
+    upkeep: DreamRun
     announce: Callable[[], None]
     """Called when a message may have been queued."""
 
