@@ -621,6 +621,18 @@ async def test_entries_are_forgotten_together_and_found_by_category(s: Site) -> 
     assert [each["text"] for each in await s.call("archival.list")] == ["The sea is salty"]
 
 
+async def test_more_entries_are_shown_on_request(s: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory_pages, "_FEW", 2)
+    for lamp in range(5):
+        await s.call("archival.add", text=f"Lamp {lamp} is blue")
+    path, shown = "/memory?show=entries", list[int]()
+    while path:
+        page = (await s.get(path)).text
+        shown.append(len(set(re.findall(r"Lamp \d is blue", page))))
+        path = html.unescape("".join(re.findall(r'href="([^"]*)">Show more', page)))
+    assert shown == [2, 4, 5]
+
+
 async def test_the_night_of_the_demo_is_undone(demo: Site) -> None:
     nights = await demo.app.services.registry.suggest("summary.night", "night", owner_at_terminal(), {})
     [night, *_] = dict(nights)

@@ -18,6 +18,7 @@ from texts import _, error_text, gettext_noop
 _CHANGES = 500
 _TABS = ("blocks", "entries", "facts", "journal", "tools")
 _JOURNAL_HOURS = 24 * 30
+_FEW, _MOST_ROWS = 100, 1_000
 
 
 async def memory(ctx: Context) -> Response:
@@ -26,18 +27,19 @@ async def memory(ctx: Context) -> Response:
     tab = ctx.query("show") if ctx.query("show") in _TABS else "blocks"
     agent = ctx.query("agent")
     given = {"agent": agent} if agent else {}
+    limit = min(max(ctx.number("limit") or 0, _FEW), _MOST_ROWS)
     found: Any = ()
     categories = list[str]()
     match tab:
         case "entries":
             suggested = await ctx.web.services.registry.suggest("search", "category", ctx.caller(), {})
             categories = sorted(name for name, _words in suggested)
-            found = (await ctx.call("archival.list", limit=100, **given)).rows
+            found = (await ctx.call("archival.list", limit=limit, **given)).rows
         case "facts":
             found = (await ctx.call("facts.list", **given)).rows
         case "journal" | "tools":
             kind = "memory_block_updated" if tab == "journal" else "tool_executed"
-            more = {"hours": _JOURNAL_HOURS, "kind": kind, "limit": 200, **given}
+            more = {"hours": _JOURNAL_HOURS, "kind": kind, "limit": limit, **given}
             found = (await ctx.call("activity", **more)).rows
         case _:
             rows = (await ctx.call("memory.list")).rows
@@ -50,6 +52,7 @@ async def memory(ctx: Context) -> Response:
         tab=tab,
         agent=agent,
         found=found,
+        more=min(2 * limit, _MOST_ROWS) if tab not in ("blocks", "facts") and len(found) == limit < _MOST_ROWS else 0,
         categories=categories,
         readers=readers,
         **done,

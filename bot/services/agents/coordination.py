@@ -56,7 +56,7 @@ class ListActivity(Arguments):
     hours: Annotated[float, Field(ge=0.1, le=24 * 366), Param("How many hours to look back")] = 24.0
     agent: Annotated[str, Param("Show only this agent", metavar="NAME", suggests="agents")] = ""
     kind: Annotated[Kind | None, Param("Show only events of this kind")] = None
-    limit: Annotated[int, Field(ge=1, le=200), Param("Maximum number to show, newest first", metavar="ROWS")] = 50
+    limit: Annotated[int, Field(ge=1, le=1_000), Param("Maximum number to show, newest first", metavar="ROWS")] = 50
 
 
 class AssignTask(Arguments):
