@@ -847,6 +847,7 @@ async def test_every_page_stands_empty_and_in_the_language_of_the_browser(s: Sit
         answer = await s.get(path)
         assert answer.status_code == 200, f"{path}: {answer.text[-500:]}"
         assert "<h1>" in answer.text
+        assert '<a href="/search"' in answer.text, f"{path} has no menu"
     assert (await s.get("/memory/block?label=nothing")).status_code == 400
     assert "Ruhezeit: keine." in (await s.post("/commands/quiet")).text
     refused = await s.browser.post("/", data={"csrf": "wrong"})

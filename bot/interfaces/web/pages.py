@@ -282,10 +282,10 @@ async def settings(ctx: Context) -> Response:
     found, sessions, tokens, sources, modes = await asyncio.gather(
         *map(ctx.call, ("settings", "dashboard.sessions", "token.list", "source.list", "mode.list"))
     )
-    own = ctx.request.state.key.id
     return ctx.page(
-        "settings.html", title=_("Settings"), rows=found.rows, sessions=sessions.rows, tokens=tokens.rows, own=own,
-        sources=sources.rows, modes=modes.rows, mode_names={name: _(words) for name, words in MODES.items()}, **done,
+        "settings.html", title=_("Settings"), rows=found.rows, sessions=sessions.rows, tokens=tokens.rows,
+        this=ctx.request.state.key.id, sources=sources.rows, modes=modes.rows,
+        mode_names={name: _(words) for name, words in MODES.items()}, **done,
     )  # fmt: skip
 
 
