@@ -74,6 +74,9 @@ _LIVING = {
     "block": "memory_blocks WHERE deleted_at IS NULL AND id IN (SELECT value FROM json_each(?))",
 }
 """Which of some ids still exist, by kind."""
+_USES = """SELECT kind, row_id FROM turn_uses WHERE turn_id = :turn AND kind <> 'blocks'
+           UNION SELECT 'block', value FROM turn_uses, json_each(iif(json_valid(row_id), row_id, '[]'))
+           WHERE turn_id = :turn AND kind = 'blocks' ORDER BY row_id"""
 
 
 def answer(rows: Rows, said: OutRow | None, place: PlaceId, scope: Scope) -> TurnId | None:
@@ -110,7 +113,7 @@ def account(rows: Rows, identifier: TurnId, scope: Scope) -> Account:
     if turn is None:
         raise KeyError(identifier)
     uses: dict[str, list[str]] = {}
-    for row in rows.all("SELECT kind, row_id FROM turn_uses WHERE turn_id = ? ORDER BY row_id", (turn.id,)):
+    for row in rows.all(_USES, {"turn": turn.id}):
         uses.setdefault(row["kind"], []).append(row["row_id"])
     shown = [
         *_entries(rows, uses.get("entry", ()), scope),

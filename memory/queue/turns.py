@@ -228,13 +228,16 @@ def note_use(tx: Tx, turn: Turn, kind: Literal["entry", "message", "block", "sum
 
 
 def note_shown(tx: Tx, turn: Turn, blocks: Iterable[BlockId], entries: Iterable[EntryId] = ()) -> None:
-    """Record in one statement which rows a model was shown; entries deleted meanwhile are skipped."""
-    sql = """INSERT INTO turn_uses (turn_id, kind, row_id, audience) SELECT :turn, 'block', value, :audience
-             FROM json_each(:blocks) WHERE true
-             UNION ALL SELECT :turn, 'entry', coalesce(parent_entry_id, id), :audience FROM archival_entries
-             WHERE id IN (SELECT value FROM json_each(:entries)) ON CONFLICT DO NOTHING"""
-    values: dict[str, Value] = {"turn": turn.id, "audience": turn.scope.audience}
-    tx.run(sql, {**values, "blocks": list(blocks), "entries": list(entries)})
+    """Record which rows a model was shown: the blocks, which are mostly the same in the next turn, in one row, and the
+    entries that were not deleted meanwhile."""
+    if shown := list(blocks):
+        values: dict[str, Value] = {"turn_id": turn.id, "kind": "blocks", "row_id": json.dumps(shown)}
+        tx.insert("turn_uses", {**values, "audience": turn.scope.audience}, ignore=True)
+    if recalled := list(entries):
+        sql = """INSERT INTO turn_uses (turn_id, kind, row_id, audience)
+                 SELECT ?, 'entry', coalesce(parent_entry_id, id), ? FROM archival_entries
+                 WHERE id IN (SELECT value FROM json_each(?)) ON CONFLICT DO NOTHING"""
+        tx.run(sql, (turn.id, turn.scope.audience, recalled))
 
 
 def pass_on_uses(tx: Tx, part: TurnId, whole: TurnId) -> None:
