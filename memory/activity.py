@@ -365,21 +365,22 @@ _UNLOGGED = f"""(e.event_type NOT IN ('{Kind.ACTIVATED}', '{Kind.DEACTIVATED}', 
 
 
 def _where(wanted: EventFilter) -> tuple[str, tuple[Value, ...]]:
-    conditions, values = [shown("e"), "KNOWN(e.audience)"], list[Value]()
+    conditions, values = list[str](), list[Value]()
     given: dict[str, Value] = {
+        # First, since it rules out most events: they are looked at in this order.
+        "NOT (e.place_id IS ? AND e.event_type IN ('message_received', 'message_sent'))": wanted.unless_in,
         "e.at >= ?": wanted.since,
         "e.event_type = ?": wanted.kind,
         "e.agent_id = ?": wanted.agent,
         "e.agent_id IS NOT ?": wanted.others_than,
         f"e.id < ? AND {_ON_PATROL}": wanted.before,
         _UNLOGGED: wanted.unlogged,
-        "NOT (e.place_id IS ? AND e.event_type IN ('message_received', 'message_sent'))": wanted.unless_in,
     }
     for sql, value in given.items():
         if value is not None:
             conditions.append(sql)
             values.append(value)
-    return " AND ".join(conditions), tuple(values)
+    return " AND ".join([*conditions, shown("e"), "KNOWN(e.audience)"]), tuple(values)
 
 
 def _words(row: Row) -> str:
