@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 from bot.models import normalization
 from bot.models.base import Access, AssistantMessage, Call, Message, Request, ToolMessage, ToolSpec, UserMessage
 from bot.models.http_model import DONE, Assembly, EncodedPart, Finish, HttpModel, PartialCall, as_json
-from memory.store.recent import RecentValues
+from memory.store.recent import MadeOf, RecentValues
 
 SERVERS = {
     "openai": "https://api.openai.com/v1",
@@ -18,7 +18,7 @@ SERVERS = {
 }
 _UNSIGNED = {"google": {"thought_signature": "skip_thought_signature_validator"}}
 """Google wants every call back with its signature, or with this word (https://ai.google.dev/gemini-api/docs/openai)."""
-_KEPT_MESSAGES, _KEPT_LISTS = 1_000, 32
+_KEPT_MESSAGES, _KEPT_SYSTEMS, _KEPT_LISTS = 2_000, 100, 32
 _FINISH: dict[str, Finish] = {"length": "length", "max_tokens": "length", "content_filter": "filter"}
 
 
@@ -90,13 +90,22 @@ class ChatCompletions:
                 return ""
         raise answer.garbage()
 
+    @cached_property
+    def _encoded(self) -> MadeOf[Message, EncodedPart]:
+        """For what is in the next request, too, as the same object: most of a conversation."""
+        return MadeOf(self._message, _KEPT_MESSAGES)
+
     def _messages(self, request: Request) -> EncodedPart:
-        every = [_said("system", request.system)] if request.system.strip() else []
+        every = [_system(request.system)] if request.system.strip() else []
         before: Message | None = None
         for message in normalization.repair_calls(request.messages):
             if self.provider == "mistral" and isinstance(before, ToolMessage) and isinstance(message, UserMessage):
                 every.append(_said("assistant", "OK."))  # it accepts no user message right after a result
-            every.append(self._message(message))
+            match message:
+                case UserMessage(images=()) | AssistantMessage(calls=()) | ToolMessage(data=None):
+                    every.append(self._encoded(message))
+                case _:
+                    every.append(self._message(message))
             before = message
         return EncodedPart(b"[" + b",".join(every) + b"]")
 
@@ -178,9 +187,13 @@ def _tool(tool: ToolSpec, shape: Callable[[Mapping[str, Any]], Mapping[str, Any]
     return {"type": "function", "function": function}
 
 
-@lru_cache(maxsize=_KEPT_MESSAGES)
+@lru_cache(maxsize=_KEPT_SYSTEMS)
+def _system(text: str) -> EncodedPart:
+    return _said("system", text)
+
+
 def _said(role: str, text: str, call: str = "") -> EncodedPart:
-    """A message of nothing but text; most of a conversation is in the next request too."""
+    """A message of nothing but text."""
     answers = {"tool_call_id": call} if call else {}
     return EncodedPart(as_json({"role": role, **answers, "content": text}))
 

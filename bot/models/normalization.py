@@ -49,7 +49,8 @@ def repair_calls(messages: Sequence[Message]) -> list[Message]:
             case AssistantMessage(text, calls):
                 if text.strip() or calls:
                     mended.append(message)
-                mended += (_result(call, messages[i + 1 :]) for call in calls)
+                if calls:  # seldom: this is done for each message of each prompt
+                    mended += (_result(call, messages[i + 1 :]) for call in calls)
             case UserMessage():
                 mended.append(message)
     return mended

@@ -1,6 +1,7 @@
-"""A small cache of recent values by key, and a rate limit per key."""
+"""A small cache of recent values by key, what was made of recent objects, and a rate limit per key."""
 
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Generic, TypeVar
 
 K = TypeVar("K")
@@ -20,6 +21,20 @@ class RecentValues(OrderedDict[K, V]):
         while len(self) > self._limit:
             self.popitem(last=False)
         return value
+
+
+class MadeOf(Generic[K, V]):
+    """What was made of the most recent objects, which are known by their identity: to compare them takes longer, and
+    some have no hash. For one thread."""
+
+    def __init__(self, make: Callable[[K], V], limit: int) -> None:
+        self._make = make
+        self._known = RecentValues[int, tuple[K, V]](limit)
+
+    def __call__(self, of: K) -> V:
+        if (known := self._known.get(id(of))) is None:  # it keeps the object, so that no other gets its id
+            known = self._known.put(id(of), (of, self._make(of)))
+        return known[1]
 
 
 class Throttle(Generic[K]):

@@ -70,12 +70,13 @@ def lay_out(
         if each.type is BlockType.LOG:
             logs += [each] if each.audience == turn.scope.audience else []
             continue
-        latest, older = list[_Edit](), list[_Edit]()
+        latest: Sequence[_Edit] = ()
+        older: Sequence[_Edit] = ()
         if (before or now) and labels[each.label] == 1:
             latest, older = now[each.address], before[each.address]
-        shown, lacks = _above(rows, each, [*latest, *older], changes[_last(each.label)], turn)
+        shown, lacks = _above(rows, each, (*latest, *older), changes, turn)
         (below if shown is None else above).append(shown or each)
-        if (count := lacks - len(latest)) > 0:
+        if lacks and (count := lacks - len(latest)) > 0:
             last = "append" if count == 1 else f"{count} appends"
             called = attribute(each.address)
             lacking.append(say("[block {called} above lacks your last {last} in view]", called=called, last=last))
@@ -125,9 +126,11 @@ def _last(label: str) -> str:
     return label.rpartition("/")[2]
 
 
-def _above(rows: Rows, block: Block, edits: Sequence[_Edit], changes: int, turn: Turn) -> tuple[Block | None, int]:
+def _above(
+    rows: Rows, block: Block, edits: Sequence[_Edit], changes: Counter[str], turn: Turn
+) -> tuple[Block | None, int]:
     """The block as it stands above the conversation, and how many of what was appended in view, newest first, it lacks.
-    `changes` counts all that is in view of blocks of its label.
+    `changes` counts all that is in view, by the label of the block.
 
     None if it stands below: notes on whoever of several people speaks, and what changed lately in other ways. A long
     block does not, as nothing there is ever cached.
@@ -141,12 +144,12 @@ def _above(rows: Rows, block: Block, edits: Sequence[_Edit], changes: int, turn:
             break
         text, lacks = text.removesuffix(each), lacks + 1
     changed = blocks.changed_at(rows, block, block.version - lacks) if lacks else block.updated_at
-    if changed > max(block.created_at, turn.started_at - _LATELY):
+    if changed > block.created_at and changed > turn.started_at - _LATELY:
         if written:
             return block._replace(content=_BELOW), 0
         if len(block.shown) <= _SHORT:
             return None, 0
-    if not (text or block.profile) and block.is_text and changes == lacks:
+    if not (text or block.profile) and block.is_text and changes[_last(block.label)] == lacks:
         text = _BELOW
     return block if text == block.content else block._replace(content=text), lacks
 

@@ -27,6 +27,7 @@ from memory.queue.payloads import Extras, Quotation
 from memory.queue.steps import CallDone, ModelAnswer, Step
 from memory.store.database import Rows
 from memory.store.ids import AgentId
+from memory.store.recent import MadeOf
 from sources.text import one_line
 from texts import gettext_lazy, many
 
@@ -93,7 +94,7 @@ def conversation(rows: Sequence[messages.Message], own: AgentId) -> list[Message
             continue
         if row.role == "assistant" and mine:
             if row.tool_call_id is None:
-                said.append(AssistantMessage(_said(row), (), row.created_at))
+                said.append(_answer(row))
                 pending = True
             elif row.tool_call_id in answered:
                 call = Call(row.tool_call_id, row.tool_name or "", row.tool_args or "{}")
@@ -108,7 +109,7 @@ def conversation(rows: Sequence[messages.Message], own: AgentId) -> list[Message
     return said
 
 
-def _met(row: messages.Message) -> UserMessage | ToolMessage:
+def _read_met(row: messages.Message) -> UserMessage | ToolMessage:
     """A message that is not the agent's own: people's, other agents', and results of calls."""
     if row.role == "tool":
         return ToolMessage(row.tool_call_id or "", row.tool_name or "", stored_result(past(row.text) or _FORGOTTEN))
@@ -120,10 +121,14 @@ def _met(row: messages.Message) -> UserMessage | ToolMessage:
     )
 
 
-def _said(row: messages.Message) -> str:
+def _read_answer(row: messages.Message) -> AssistantMessage:
     """An answer of ours, with a note if it did not arrive."""
-    failed = row.delivery
-    return (row.text or _FORGOTTEN) + (f"\n[this answer did not reach them: {line(failed)}]" if failed else "")
+    failed = f"\n[this answer did not reach them: {line(row.delivery)}]" if row.delivery else ""
+    return AssistantMessage((row.text or _FORGOTTEN) + failed, (), row.created_at)
+
+
+# The same messages are in every prompt of a conversation.
+_met, _answer = MadeOf(_read_met, 2_000), MadeOf(_read_answer, 2_000)
 
 
 def render_message(row: messages.Message, *, overheard: bool = False) -> PromptText:
@@ -137,9 +142,9 @@ def render_message(row: messages.Message, *, overheard: bool = False) -> PromptT
     return _headed(row.speaker, who, row.created_at, row.text or (_FORGOTTEN if row.deleted_at else ""), marks)
 
 
-@functools.lru_cache(maxsize=1_000)
+@functools.lru_cache(maxsize=200)
 def _headed(speaker: str, who: str | None, at: datetime, text: str, marks: tuple[str, ...]) -> PromptText:
-    """Cached: the same messages are in every prompt of a conversation."""
+    """Cached: what a turn answers is in the conversation of the next one."""
     shown = display_name(speaker) or "somebody"
     head = say("[{speaker} ({who}) · {when}", speaker=shown, who=who, when=_when(at))
     marked = joined([head, *(say(" · {mark}", mark=mark) for mark in marks if mark)], "")
