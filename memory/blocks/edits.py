@@ -14,23 +14,13 @@ from datetime import datetime
 from functools import partial
 from typing import Any, TypeAlias
 
-from memory.blocks import containers
+from memory.blocks import containers, records
 from memory.blocks.changes import Change
 from memory.blocks.containers import add_entry
 from memory.blocks.document import SYSTEM, BlockDocument, Writer
 from memory.blocks.lifecycle import create_block, ensure_block, tell_changed
 from memory.blocks.merging import known_version, lines_changed, lines_now, place_of_item, set_seen, shown_text
-from memory.blocks.records import (
-    LOGS,
-    Author,
-    Block,
-    BlockType,
-    Decision,
-    NewBlock,
-    Operation,
-    Permission,
-    require_fits,
-)
+from memory.blocks.records import LOGS, Author, Block, BlockType, Decision, NewBlock, Operation, Permission
 from memory.blocks.repair import open_block
 from memory.blocks.rights import existing_block, require_yes
 from memory.blocks.schemas import CompositeSchema, Field, FieldType, LogSchema, MapSchema, outline
@@ -156,7 +146,7 @@ def edit_block(
     block, decision = writable(tx, author, label, operation)
     opened = open_block(tx, block.id, author.writer, author.now)
     change(block, opened)
-    require_fits(block.address, block.char_limit, len(opened.document.text()), len(block.content))
+    records.require_fits(block.address, block.char_limit, len(opened.document.text()), len(block.content))
     require_yes(tx, author, block, operation, decision)  # nobody is asked about an edit that would be refused anyway
     stamp = Change(author.writer, author.turn, opened.next_seq, author.now)
     saved = save_edit(tx, block, opened, stamp, author.policy, author.trust)

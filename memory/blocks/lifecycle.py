@@ -10,20 +10,10 @@ from msgspec import Struct
 
 from memory import activity
 from memory.activity import BlockUpdated, NewEvent
-from memory.blocks import containers
+from memory.blocks import containers, records
 from memory.blocks.changes import Change, ChangeKind, Note
 from memory.blocks.document import SYSTEM, BlockDocument, Writer
-from memory.blocks.records import (
-    CONSTELLATION_OWNER,
-    LOGS,
-    MOST_LABEL,
-    Author,
-    Block,
-    BlockType,
-    NewBlock,
-    Operation,
-    require_fits,
-)
+from memory.blocks.records import CONSTELLATION_OWNER, LOGS, Author, Block, BlockType, NewBlock, Operation
 from memory.blocks.repair import open_block
 from memory.blocks.rights import existing_block, require_yes
 from memory.blocks.schemas import TEXT, Schema, TextSchema, Viewport, dump_schema, outline
@@ -40,7 +30,7 @@ from memory.store.records import replace
 from texts import gettext_lazy, gettext_noop, join_lazy, ngettext_lazy
 
 # The label is part of a tag in the prompt: <block:label ...>.
-_LABEL = regex.compile(rf"(?=\S)[^<>\"\p{{C}}\p{{Zl}}\p{{Zp}}]{{1,{MOST_LABEL}}}(?<=\S)")
+_LABEL = regex.compile(rf"(?=\S)[^<>\"\p{{C}}\p{{Zl}}\p{{Zp}}]{{1,{records.MOST_LABEL}}}(?<=\S)")
 
 
 def require_allowed_label(label: str) -> None:
@@ -71,7 +61,7 @@ def create_block(tx: Tx, new: NewBlock, writer: Writer, now: datetime, turn: Tur
             opened.document.change(partial(containers.add_text, target=PLAIN, text=new.content))
         else:
             opened.document.change(lambda loro: containers.begin(loro, new.schema, new.values))
-        require_fits(new.label, new.limit, len(opened.document.text()))
+        records.require_fits(new.label, new.limit, len(opened.document.text()))
         save_change(tx, opened, Change(writer, turn, opened.next_seq, now))
     return block_by_id(tx, new.owner, block)
 
@@ -112,14 +102,14 @@ def _require_sound(new: NewBlock) -> None:
         raise Refused(
             'a block needs a label of 1 to {most_label} characters on one line, without < > " or spaces around '
             "it, not {label!r}",
-            most_label=MOST_LABEL,
-            label=new.label[:MOST_LABEL],
+            most_label=records.MOST_LABEL,
+            label=new.label[: records.MOST_LABEL],
         )
     if not new.description.strip():
         raise Refused("block {label} needs a description: it tells the model what belongs in it", label=new.label)
     for text in (new.label, new.description, new.profile):
         require_storable(text)
-    require_fits(new.label, new.limit, len(new.content))
+    records.require_fits(new.label, new.limit, len(new.content))
     if isinstance(new.schema, TextSchema) and new.values:
         raise Refused("block {label} is a text: it has no fields {names}", label=new.label, names=", ".join(new.values))
     if not isinstance(new.schema, TextSchema) and new.content:
@@ -264,7 +254,7 @@ def undelete_block(tx: Tx, owner: AgentId, label: str, audience: Audience, now: 
     sql = """SELECT id, description, content FROM memory_blocks WHERE agent_id = ? AND label = ? AND audience = ?
              AND deleted_at IS NOT NULL ORDER BY deleted_at DESC LIMIT 1"""
     if (row := tx.one(sql, (owner, label, audience))) is None:
-        raise BlockNotFound("there is no deleted block “{label}” here", label=label[:MOST_LABEL])
+        raise BlockNotFound("there is no deleted block “{label}” here", label=label[: records.MOST_LABEL])
     if own_block(tx, owner, label, audience) is not None:
         raise BlockExists("there is a block “{label}” again; rename it, then restore the deleted one", label=label)
     search = index_text(f"{label} {row['description']} {row['content']}")
@@ -308,7 +298,7 @@ def set_block_settings(
     label, kind = new.label or block.label, new.type or block.type
     description, limit = new.description or block.description, new.limit or block.char_limit
     _require_sound(NewBlock(block.owner, label, description, block.audience, block.trust, kind, profile=block.profile))
-    require_fits(block.label, limit, len(block.content))
+    records.require_fits(block.label, limit, len(block.content))
     if kind is not block.type and BlockType.LOG in (kind, block.type):
         raise Refused(
             "block {label} is {type}: only core, working and archival blocks can change their type",

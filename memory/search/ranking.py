@@ -14,7 +14,8 @@ from msgspec import Struct
 
 from memory.search import neighbors
 from memory.search.domains import COUNTED_ROWS, Lookup
-from memory.search.neighbors import MessageTraits, Stretch, Talk
+from memory.search.message_traits import MessageTraits, traits_of
+from memory.search.neighbors import Stretch, Talk
 from memory.search.query import TextQuery
 from memory.search.similarity import Baseline, Closeness, Cosines, Meaning, RowWindows
 from memory.store.fulltext import Term, index_text
@@ -443,7 +444,7 @@ def _talk(find: Lookup, asked: TextQuery, numbers: Sequence[int]) -> Talk:
         if number in chosen
     }
     known = {*pool, *(before for before in pool.values() if before is not None)}
-    return Talk(stretches, pool, neighbors.spoken(find.rows, known, time=asked.when, name=asked.name))
+    return Talk(stretches, pool, traits_of(find.rows, known, time=asked.when, name=asked.name))
 
 
 def _without_names(find: Lookup, words: Sequence[Word]) -> tuple[list[str], list[Word]]:

@@ -8,17 +8,7 @@ from typing import Any
 
 import pytest
 
-from memory import (
-    activity,
-    blocks,
-    coordination,
-    folders,
-    group_runs,
-    jobs,
-    permission_grants,
-    permission_requests,
-    spending,
-)
+from memory import activity, blocks, coordination, folders, group_runs, jobs, permission_requests, spending
 from memory.agenda import calendar, reminders, tasks
 from memory.agenda.calendar import Event
 from memory.agenda.reminders import Reminder
@@ -51,6 +41,7 @@ from memory.knowledge.working_memory import NewEntry as NewKept
 from memory.people import access, hidden_people, person_settings, states
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.people.hidden_people import HiddenReason
+from memory.permission_grants import add_grant
 from memory.permission_requests import Request, Verdict
 from memory.queue import follow_ups, gaps, inbox, message_files, messages, outbox, place_settings, turns
 from memory.queue.gaps import Span
@@ -177,7 +168,7 @@ def asked(tx: Tx, turn: Turn) -> None:
     )  # fmt: skip
     permission_requests.ask(tx, request)
     permission_requests.vote(tx, request, ANN, Verdict.ALWAYS, NOON)
-    grant = permission_grants.add_grant(tx, request, ANN, NOON, None)
+    grant = add_grant(tx, request, ANN, NOON, None)
     permission_requests.note(
         tx, permission_requests.Entry("granted", NOON, turn.scope.audience, ANN, request.id, grant.id, STAR)
     )
