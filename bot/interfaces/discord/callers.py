@@ -30,6 +30,11 @@ _KEEPING = {"chat agent", "chat group"}
 _GROUPS = {discord.AppCommandOptionType.subcommand.value, discord.AppCommandOptionType.subcommand_group.value}
 
 
+def is_elsewhere(interaction: discord.Interaction[Any]) -> bool:
+    """Whether the bot is no member of the server, but installed by the person; discord.py makes up a guild for it."""
+    return interaction.guild_id is not None and interaction.client.get_guild(interaction.guild_id) is None
+
+
 async def _scope_of(interaction: discord.Interaction[Any], settings: DiscordSettings) -> Scope:
     """An ephemeral answer is heard by one person, who also knows what is known in the place of the command.
 
@@ -40,8 +45,7 @@ async def _scope_of(interaction: discord.Interaction[Any], settings: DiscordSett
     own = frozenset(settings.decided.alone(person))
     if user == settings.owner_id:
         return Scope(OWNER, own)
-    if interaction.guild_id is not None and interaction.guild is None:
-        # Installed by the person, used where the bot is no member: what is known elsewhere stays elsewhere.
+    if is_elsewhere(interaction):  # what is known elsewhere stays elsewhere
         return Scope(channel_audience(place_id(interaction.channel_id or 0)))
     return Scope(person_audience(person), await _known_here(interaction, settings) | own)
 
@@ -49,7 +53,7 @@ async def _scope_of(interaction: discord.Interaction[Any], settings: DiscordSett
 async def scope_here(interaction: discord.Interaction[Any], settings: DiscordSettings) -> Scope:
     """Those who hear an answer that is given in this place for all to see: what an agent may use there."""
     person = person_id(interaction.user.id)
-    if interaction.guild_id is not None and interaction.guild is None:
+    if is_elsewhere(interaction):
         return Scope(channel_audience(place_id(interaction.channel_id or 0)))
     if interaction.channel is None:
         return Scope(person_audience(person))
@@ -124,7 +128,7 @@ def _asked(interaction: discord.Interaction[Any]) -> tuple[str, bool]:
 def _heard(interaction: discord.Interaction[Any], settings: DiscordSettings) -> bool:
     """Whether what this person says by message is heard there; where the bot is no member: in direct messages."""
     author = author_of(interaction.user)
-    if interaction.guild is None:
+    if interaction.guild_id is None or is_elsewhere(interaction):
         info = ChannelInfo(interaction.channel_id or 0, PlaceKind.DIRECT, person=author.id)
         shared = bool(getattr(interaction.user, "mutual_guilds", ()))
         return answer_rules.is_admitted(author, info, settings, shares_guild=shared)
@@ -148,7 +152,7 @@ async def caller_of(interaction: Interaction, settings: DiscordSettings) -> Call
     approver, scope = approver_of(interaction), await _scope_of(interaction, settings)
     own = OWNER if interaction.user.id == settings.owner_id else person_audience(approver.person)
     here = None
-    if interaction.channel_id is not None and interaction.guild is not None:
+    if interaction.channel_id is not None and interaction.guild_id is not None and not is_elsewhere(interaction):
         here = PlaceScope(place_id(interaction.channel_id), await scope_here(interaction, settings))
     return Caller(
         approver,

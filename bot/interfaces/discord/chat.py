@@ -9,6 +9,7 @@ import discord
 from discord import app_commands
 
 from bot.errors import UserError
+from bot.interfaces.discord.callers import is_elsewhere
 from bot.interfaces.discord.responses import Interaction, Tree, answer_now, suggests
 from bot.services.composition import ServedConstellations
 from bot.services.system.front_ends import Addressee
@@ -68,7 +69,7 @@ def _chat(kind: str, served: ServedConstellations, settings: DiscordSettings) ->
 
 def _context(interaction: Interaction, settings: DiscordSettings) -> MessageContext:
     """The place of a command, where its giver may talk. Raises UserError where nothing that is said is answered."""
-    if interaction.channel is None or (interaction.guild_id is not None and interaction.guild is None):
+    if interaction.channel is None or is_elsewhere(interaction):
         raise UserError("I am not a member of this server, so I cannot answer here.")
     author, info = author_of(interaction.user), channel_info(interaction.channel, interaction.user.id)
     shared = tuple(guild.id for guild in interaction.user.mutual_guilds) if info.direct else ()

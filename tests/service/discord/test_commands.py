@@ -68,12 +68,16 @@ async def test_who_is_shut_out_decides_nothing_by_a_button_either(tmp_path: Path
         assert t.times_kept(content) == 1
 
 
-@pytest.mark.parametrize("who", ["opted out", "a stranger"])
+@pytest.mark.parametrize("who", ["opted out", "a stranger", "a stranger elsewhere"])
 async def test_who_is_not_heard_is_not_kept_by_a_command_either(tmp_path: Path, who: str) -> None:
     async with started(tmp_path, f'{NO_MERGING}\ndm = "pair"') as t:
         zed = t.ana if who == "opted out" else t.server.person("zed", global_name="Zed")
         zed.installed = True
-        place = t.general if who == "opted out" else zed.direct
+        place: Channel = t.general if who == "opted out" else zed.direct
+        if who == "a stranger elsewhere":
+            foreign = t.server.guild("Foreign", with_bot=False)
+            foreign.add(zed)
+            place = foreign.text_channel("foreign")
         opened = await t.olga.command("memory archival add")
         if who == "opted out":
             await zed.command("privacy optout", channel=place)

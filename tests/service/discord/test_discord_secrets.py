@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from tests.service.live_service import Live, until
+from tests.service.live_service import Live, refused, until
 from tests.wire.discord import Impossible
 from tests.wire.discord.messages import Message, parts
 
@@ -73,6 +73,10 @@ async def test_a_command_in_a_guild_without_the_bot_shows_nothing_of_elsewhere(o
     jan.installed = True
     answered = await jan.command("search", {"text": "okapi"}, place)
     assert "shy" not in answered.shown.text
+    await jan.command("tasks add", {"title": "feed the okapi"})
+    assert "okapi" in (await jan.command("tasks list")).text
+    assert "okapi" not in (await jan.command("tasks list", None, place)).text, "nor what is said to it alone"
+    refused(await jan.command("chat agent", {"name": "Carina", "text": "hello"}, place), "not a member of this server")
 
 
 async def test_a_mention_after_the_words_is_no_part_of_them(offline_service: Live) -> None:
