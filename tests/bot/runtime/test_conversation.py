@@ -21,7 +21,7 @@ from memory.store.database import Database
 from memory.store.records import replace
 from memory.store.sqlite import Connection
 from tests.bot.parts import ANN, BOB, NOON, HeldReply, ScriptedModel, call, results, said, says, texts
-from tests.bot.stage import AT_ONCE, OWNERS_PLACE, Service, Setting, running
+from tests.bot.stage import AT_ONCE, OWNERS_PLACE, Service, Setting, running, until
 from texts import _, speaking
 
 
@@ -210,6 +210,21 @@ async def test_other_peoples_messages_wait_for_their_own_turn(tmp_path: Path) ->
         assert service.platform.texts() == ["To Ann.", "To Bob."]
     assert texts(model.requests[0]) == ["from Ann"]
     assert texts(model.requests[1]) == ["from Ann", "from Bob"]
+
+
+async def test_what_a_person_adds_before_the_next_attempt_joins_it_and_others_wait_their_turn(tmp_path: Path) -> None:
+    model = ScriptedModel(RuntimeError("down"), says("To Ann."), says("To Bob."))
+    async with running(tmp_path, Setting(model, patience=replace(AT_ONCE, waits=(60,)))) as service:
+        service.hear(said("one", 1))
+        await until(lambda: service.rows("SELECT 1 FROM inbox WHERE next_attempt_at > ?", NOON))
+        service.hear(said("other", 2, speaker=BOB), said("two", 3))
+        await service.router._intake.join()
+        assert len(model.requests) == 1
+        service.clock.forward(61)
+        service.resume()
+        await service.settled()
+        assert service.platform.texts() == ["To Ann.", "To Bob."]
+    assert [texts(request) for request in model.requests] == [["one"], ["one", "two"], ["one", "two", "other"]]
 
 
 async def test_a_burst_is_answered_as_one(tmp_path: Path) -> None:
