@@ -707,6 +707,20 @@ async def test_a_change_by_hand_is_in_the_journal_with_its_history_and_a_way_bac
     assert "rain" not in (await s.call("memory.show", label="persona"))["text"]
 
 
+async def test_a_block_that_was_created_or_deleted_has_its_undo_in_the_journal(s: Site) -> None:
+    async def undone(operation: str) -> str:
+        """What the undo of the newest change says."""
+        newest = (await s.get("/memory?show=journal")).text.partition('class="timeline"')[2].split("</li>")[0]
+        form = dict(re.findall(r'name="(op|label)" value="(.*?)"', newest))
+        assert form["op"] == operation
+        return (await s.post("/memory?show=journal", **form, sure="yes")).text
+
+    await s.call("memory.create", label="recipes", description="What we cook")
+    assert "Deleted block recipes" in await undone("memory.delete")
+    assert "Block recipes is back." in await undone("memory.restore")
+    assert "recipes" in [each["block"] for each in await s.call("memory.list")]
+
+
 async def test_what_was_decided_is_one_line_and_the_record_says_what_was_answered(demo: Site) -> None:
     asked = (await demo.call("permits.list"))["requests"]
     await demo.call("halt.now")  # what is approved is not done meanwhile
