@@ -134,6 +134,12 @@ def place_title(name: str) -> str:
     return _("{channel} in {server}", channel=channel, server=server) if inside and name.startswith("#") else name
 
 
+def source_name(source: str) -> str:
+    """The name of a place's source for people; others, such as a data source's, stand as they are."""
+    names = {"api": "API", "bluesky": "Bluesky", "dashboard": _("Dashboard"), "discord": "Discord"}
+    return names.get(source, _("Terminal") if source == "terminal" else source)
+
+
 def uncalled(said: str, name: str) -> str:
     """What is said to somebody without their name: before a colon or comma ("Anchor: hi"), or behind ("hi @Anchor")."""
     if not name:

@@ -94,7 +94,7 @@ def find_block(rows: Rows, agent: AgentId, label: str, scope: Scope) -> Block:
         )
     if len(addresses := sorted({block.address for block in instances})) > 1:
         raise BlockNotFound(
-            "several blocks are called “{label}”; choose one: {names}", label=label, names=" or ".join(addresses)
+            "several blocks are called “{label}”; choose one: {names}", label=label, names=", ".join(addresses)
         )
     return min(instances, key=lambda block: (block.audience != scope.audience, _narrowness(block.audience)))
 

@@ -16,7 +16,7 @@ import pytest
 from bot.errors import UserError
 from bot.interfaces.web import logs, memory_pages, pages
 from bot.interfaces.web.memory_pages import side_by_side
-from bot.interfaces.web.render import badge, excerpt, markdown, money, number, source_name
+from bot.interfaces.web.render import badge, excerpt, markdown, money, number
 from bot.logs import setup_logs
 from bot.secrets import Redactor
 from bot.services.caller import Via, is_offered, owner_at_terminal
@@ -32,6 +32,7 @@ from memory.store.database import Tx
 from memory.store.faults import commit_point
 from memory.store.ids import PersonId, PlaceId, ReminderId
 from sources.terminal import PERSON
+from sources.text import source_name
 from tests.web.site import TOML, Site, site
 from tests.wire.model import Answer, Call, Calls, ModelServer
 from texts import speaking
@@ -654,8 +655,8 @@ async def test_words_of_ours_within_rows_are_in_the_language_of_the_reader(demo:
         ("/search?text=lisbon", "enthält lisbon", "contains lisbon"),
         ("/memory", ">Kern<", ">core<"),
         ("/memory?show=facts", ">Vorliebe<", "user_preference"),
-        (f"/messages/{answered}", "Zustellung über api: gesendet", "api: sent"),
-        ("/commands/search", ">Bereich", ">Domain"),
+        (f"/messages/{answered}", "Zustellung über API: gesendet", "API: sent"),
+        ("/commands/search", ">Suchen in", ">Search in"),
         ("/messages", ">Dashboard mit ", "the dashboard with"),
         ("/context", "<td>Kern</td>", "<td>core</td>"),
         ("/agents", ">reihum<", "round robin"),

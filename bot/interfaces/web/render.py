@@ -18,7 +18,7 @@ from memory.knowledge.facts import LABELS
 from memory.store.clock import from_text
 from memory.store.ids import text_mark
 from scheduler.descriptions import clock_words
-from sources.text import place_title
+from sources.text import place_title, source_name
 from texts import gettext_noop, number_text
 
 HERE = Path(__file__).parent
@@ -29,7 +29,7 @@ _ID = re.compile(r" \((?:api|discord|bluesky|terminal|patrol):[^()\s]*\)$")
 _UNITS = {"de": ((1e9, "\u00a0Mrd."), (1e6, "\u00a0Mio.")), "ja": ((1e8, "億"), (1e4, "万"))}
 _EXCERPT, _BEFORE = 1_000, 200  # characters of a long text, and of them before what was found
 _WRITERS = 8  # colors that tell writers apart
-_HEADINGS = {"tech": "technology", "usd": "limit in dollars"}
+_HEADINGS = {"domain": "search in", "tech": "technology", "usd": "limit in dollars"}
 
 
 def _plain(value: Any) -> Any:
@@ -116,12 +116,6 @@ def named(text: str) -> str:
 def category_name(category: str) -> str:
     """A category of an entry: of those that facts have, as the page of facts calls it; any other as it was typed."""
     return texts._(LABELS[category]) if category in LABELS else category
-
-
-def source_name(source: str) -> str:
-    """The name of a place's source for people; others, such as a data source's, stand as they are."""
-    names = {"api": "API", "bluesky": "Bluesky", "dashboard": texts._("Dashboard"), "discord": "Discord"}
-    return names.get(source, texts._("Terminal") if source == "terminal" else source)
 
 
 def heading(name: str) -> str:

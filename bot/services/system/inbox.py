@@ -28,7 +28,7 @@ from memory.store.row_mapper import ending
 from scheduler.descriptions import date_words
 from scheduler.zones import instant, zone_of
 from sources.bluesky.keys import NAME as BLUESKY
-from sources.text import one_line, place_title
+from sources.text import one_line, place_title, source_name
 from texts import _, gettext_noop, money_text, ngettext
 
 _SUGGESTED = 100
@@ -352,7 +352,7 @@ def _deliveries(rows: Rows, turn: TurnId, now: datetime, scope: Scope) -> list[S
         ended = from_text(row["sent_at"]) if row["sent_at"] else now if row["status"] == "pending" else None
         at = from_text(row["created_at"])
         status = _(_DELIVERIES.get(row["status"], row["status"]))
-        name = _("Delivery via {source}: {status}", source=row["source"], status=status)
+        name = _("Delivery via {source}: {status}", source=source_name(row["source"]), status=status)
         detail = shown_error(row["last_error"] or "", row["audience"], scope)
         found.append(StageRow(kind="delivery", name=name, at=at, ended=ended or at, detail=detail))
     return found

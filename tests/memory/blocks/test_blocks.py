@@ -455,7 +455,7 @@ def test_a_shared_block_is_seen_edited_as_far_as_allowed_and_lost_again(tx: Tx) 
 def test_a_label_that_two_others_use_must_be_given_with_its_owner(tx: Tx) -> None:
     share_block(tx, made(tx), BEA, Permission.READ_ONLY, NOW)
     made(tx, new(owner=CONSTELLATION_OWNER))
-    with pytest.raises(BlockNotFound, match="Ada/notes or _constellation_/notes"):
+    with pytest.raises(BlockNotFound, match="Ada/notes, _constellation_/notes"):
         find_block(tx, BEA, "notes", IN_GUILD)
     assert find_block(tx, BEA, "_constellation_/notes", IN_GUILD).owner == CONSTELLATION_OWNER
 
