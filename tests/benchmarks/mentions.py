@@ -39,7 +39,7 @@ from tests.benchmarks.turns import fill_blocks, fill_messages
 from tests.benchmarks.words import Words
 from tests.bot.seeding import seeded
 from tests.wire.discord import Channel, DiscordServer, Person
-from tests.wire.model import Answer, ModelServer
+from tests.wire.model import Answer, ModelServer, Tokens
 
 _FILL = commit_point("bench.fill_mentions")
 _FLOOR, _CARINA, _WORDS_ALONE, _FULL = (
@@ -49,6 +49,7 @@ _FLOOR, _CARINA, _WORDS_ALONE, _FULL = (
     "Carina, 10,000 messages and 100 blocks, without",
 )
 _WARM, _COUNT, _PAUSE = 5, 60, 0.02
+_TOKENS = Tokens(3_000, 3)  # given, as to count a long prompt takes time, and the bare bot does not ask for it
 _UNTIL_LOADED = 8  # seconds: by then the embedder has begun with what waits for it
 _UNTIL_SYNCED = 2  # seconds until the first start has told Discord its commands, which happens once
 _LATER, _MOST_LATER = 4, 40  # seconds without work that end what is done later, and the most that it is waited for
@@ -94,7 +95,7 @@ async def _round(name: str, series: _Series, count: int) -> None:
     with TemporaryDirectory() as made:
         folder = Path(made)
         async with DiscordServer.start() as server, ModelServer.start() as model:
-            model.default = lambda _request: Answer("Hello there.", chunks=5)
+            model.default = lambda _request: Answer("Hello there.", chunks=5, tokens=_TOKENS)
             guild = server.guild("Home")
             general, ana = guild.text_channel("general"), server.person("ana")
             guild.add(ana)

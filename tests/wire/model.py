@@ -224,9 +224,11 @@ def pieces(text: str, count: int) -> Iterator[str]:
 
 
 def usage_of(answer: Answer, request: Request) -> Json:
-    asked = json.dumps([request.messages, request.body.get("tools")])
-    said = answer.text + "".join(call.name + call.text for call in answer.calls)
-    tokens = answer.tokens or Tokens(len(asked) // 4 + 1, len(said) // 4 + 1)
+    tokens = answer.tokens
+    if tokens is None:
+        asked = json.dumps([request.messages, request.body.get("tools")])
+        said = answer.text + "".join(call.name + call.text for call in answer.calls)
+        tokens = Tokens(len(asked) // 4 + 1, len(said) // 4 + 1)
     return {
         "prompt_tokens": tokens.input,
         "completion_tokens": tokens.output,

@@ -260,9 +260,9 @@ def add_recalled(rows: Rows, material: PromptInputs, meaning: Meaning | None = N
 
 def _spots(rows: Rows, turn: Turn, shown: Sequence[Block]) -> dict[Audience, str]:
     """The names of the groups of people who read the shown blocks; equal names get the id."""
-    found = dict[Audience, str]()
+    found, heard_by = dict[Audience, str](), dict.fromkeys([block.audience for block in shown])
     for kind, word in (("guild:", "server"), ("channel:", "channel")):
-        of = dict.fromkeys(block.audience for block in shown if block.audience.startswith(kind))
+        of = [each for each in heard_by if each.startswith(kind)]
         names = {each: flatten(audience_called(rows, each, turn.scope)) for each in of} if len(of) > 1 else {}
         for each, name in names.items():
             alone = name and list(names.values()).count(name) == 1
