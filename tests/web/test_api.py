@@ -33,7 +33,7 @@ from sources.terminal import PERSON
 from tests.web.site import TOML, Site, site
 from tests.web.test_pages import scripted_by
 from tests.wire.model import Answer as Scripted
-from tests.wire.model import ModelServer
+from tests.wire.model import Held, ModelServer
 
 _SPEND, SPENT = commit_point("test.spend"), spending.ModelCost("m", 1, 1, 0, 0, None)
 
@@ -147,6 +147,23 @@ async def test_who_reads_an_answer_slowly_gets_all_of_it(tmp_path: Path, monkeyp
             await asyncio.sleep(0.05)
         assert len(found) > 2
         assert [each.texts for each in found if isinstance(each, Answer)] == [("It is on Elm Street.",)]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_token_that_is_revoked_meanwhile_gets_no_answer(tmp_path: Path, stream: bool) -> None:
+    async with ModelServer.start() as model, site(tmp_path, more=scripted_by(model)) as s:
+        revoked = asyncio.Event()
+        model.script(Held(revoked.is_set, Scripted("The code is 4711.")))
+        program = await s.program("chat")
+        body = {"model": "carina/Carina", "messages": [{"role": "user", "content": "the code?"}], "stream": stream}
+        asked = asyncio.create_task(program.post("/v1/chat/completions", json=body))
+        await model.wait_for(1)
+        await asyncio.sleep(1.1)
+        await s.call("token.revoke", name="chat-0")
+        revoked.set()
+        answer = await asked
+        assert answer.status_code == (200 if stream else 401)
+        assert "4711" not in answer.text
 
 
 async def test_a_model_that_is_not_there_is_told(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import hashlib
 import hmac
 import ipaddress
 import re
+import time
 from functools import partial
 from urllib.parse import parse_qs, urlsplit
 
@@ -21,12 +22,14 @@ from bot.interfaces.web.refusals import Refusal
 from bot.services.people.web_access import WebAccess
 from memory.people.web_keys import Kind, WebKey
 from sources.terminal import PERSON
-from texts import LANGUAGES, _, read_on, speak, speaking
+from texts import LANGUAGES, _, gettext_noop, read_on, speak, speaking
 
 COOKIE = "carina_session"
 MOST_BYTES, MOST_WITH_FILES = 1_000_000, 10_000_000
 MOST_FROM_STRANGERS = 32_000_000
 READ_SECONDS = 30.0
+_SURE_SECONDS = 1.0  # for which a key that was valid is taken to be so
+_WITHDRAWN = gettext_noop("This token was revoked, or this browser was signed out.")
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -109,7 +112,17 @@ class AccessMiddleware:
         async def replayed() -> Message:
             return given.pop() if given else await receive()
 
-        await self._app(scope, replayed, sealed)
+        withdrawn = False
+
+        async def kept(message: Message) -> None:
+            nonlocal withdrawn
+            if message["type"] == "http.response.start" and await _is_withdrawn(scope):
+                withdrawn = True
+                await Refusal(401, _(_WITHDRAWN)).response(path)(scope, receive, sealed)
+            if not withdrawn:
+                await sealed(message)
+
+        await self._app(scope, replayed, kept)
 
     async def _checked(self, scope: Scope, headers: Headers, receive: Receive) -> bytes:
         """The body, once everything is in order. Raises Refusal."""
@@ -126,7 +139,7 @@ class AccessMiddleware:
                 _("This request came from another site, so it was refused. Open the dashboard and try again there."),
             )
         state = scope.setdefault("state", {})
-        state.update(key=None, csrf="", secret="", attempts=self._attempts)
+        state.update(key=None, csrf="", secret="", attempts=self._attempts, begun=time.monotonic())
         path = str(scope["path"])
         open_to_all = path.startswith(_OPEN)
         if not open_to_all or path == "/login":
@@ -137,6 +150,8 @@ class AccessMiddleware:
                 body = await self._read(headers, receive, MOST_WITH_FILES if large else MOST_BYTES, state["key"])
         except TimeoutError:
             raise Refusal(408, _("The request arrived too slowly. Send it again.")) from None
+        if await _is_withdrawn(scope):
+            raise Refusal(401, _(_WITHDRAWN))
         if unsafe and state["csrf"] and not open_to_all:
             given = headers.get("x-csrf-token") or _field(headers, body, "csrf")
             if not hmac.compare_digest(given.encode(), state["csrf"].encode()):
@@ -193,6 +208,13 @@ class AccessMiddleware:
                 state.update(csrf=csrf_of(secret), secret=secret)
         if required:
             require_scope(state["key"], str(scope["path"]), str(scope["method"]))
+
+
+async def _is_withdrawn(scope: Scope) -> bool:
+    """Whether the key of a request that takes long was revoked meanwhile."""
+    state = scope["state"]
+    sure = time.monotonic() - state["begun"] < _SURE_SECONDS or str(scope["path"]).startswith(_OPEN)
+    return not sure and state["key"] is not None and await state["holder"]() is None
 
 
 def client_of(scope: Scope) -> str:
