@@ -23,8 +23,8 @@ from msgspec import Struct
 
 from memory.people.audience import OWNER, Trust
 from memory.store.clock import Clock, utc_now
+from memory.store.data_folder import private_file, sync_folder
 from memory.store.faults import call_point, outside
-from memory.store.folder import private_file, sync_folder
 from memory.store.ids import OutboxId, PersonId, PlaceId, code
 from sources.base import (
     Activity,

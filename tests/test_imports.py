@@ -104,7 +104,7 @@ def test_the_line_editor_is_loaded_where_somebody_types_and_nowhere_else() -> No
     assert not {"prompt_toolkit", "segno"} & found
 
 
-@pytest.mark.parametrize("by", ["automatic_startup", "status", "portability", "wizard.init"])
+@pytest.mark.parametrize("by", ["automatic_startup", "status", "export_and_import", "wizard.init"])
 def test_what_needs_no_service_loads_none(by: str) -> None:
     found = loaded(f"bot.interfaces.cli.local_operations, bot.interfaces.cli.{by}")
     services = {"bot.services.composition", "bot.agents.turn", "bot.runtime.constellation"}

@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from bot.config.service_manager import ServiceManager
+from bot.config.systemd import ServiceManager
 from bot.interfaces.cli.automatic_startup import Program, service_file
 from bot.interfaces.cli.serve import report_alive
 from memory.store.sqlite import connect

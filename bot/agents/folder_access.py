@@ -18,8 +18,7 @@ from bot.errors import ToolError
 from memory import folders
 from memory.folders import AttachedFolder, File, disk
 from memory.folders.disk import parts_of
-from memory.folders.rows import type_of
-from memory.folders.windows import (
+from memory.folders.file_lines import (
     Match,
     Pattern,
     TooSlow,
@@ -31,6 +30,7 @@ from memory.folders.windows import (
     matching,
     window,
 )
+from memory.folders.rows import type_of
 from memory.people.audience import OWNER, Trust, may_write_down
 from memory.queue import turns
 from memory.queue.turns import Turn

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from bot.agents.context.prompt import PromptInputs, PromptMessage
 from bot.agents.context.quotes import display_name, quotation
-from bot.agents.rules import REMINDERS, Rules
+from bot.agents.tool_rules import REMINDERS, Rules
 from bot.models.base import Call
 from memory.permission_requests import Permit
 from memory.queue.steps import (

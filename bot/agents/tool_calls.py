@@ -21,7 +21,7 @@ from bot.agents.context.working_memory import TOOL, fitted
 from bot.agents.next_step import CallTool, versions_shown
 from bot.agents.permissions import approval_cards, approval_rules
 from bot.agents.permissions.approval_cards import ApprovalCall
-from bot.agents.rules import Rules
+from bot.agents.tool_rules import Rules
 from bot.agents.tools.base import (
     Arguments,
     Assignment,

@@ -32,8 +32,8 @@ from bot.agents.next_step import (
     open_call,
     wordings,
 )
-from bot.agents.rules import Rules
 from bot.agents.tool_calls import Caller
+from bot.agents.tool_rules import Rules
 from bot.agents.tools.more import Offer, offer, unaliased
 from bot.agents.turn_deps import TurnDeps
 from bot.agents.turn_end import answer_place, arrivals, begin_again, cancel, end_turn, join_arrivals

@@ -6,7 +6,7 @@ from typing import Annotated, TypeAlias
 from pydantic import Field, model_validator
 
 from bot.config.values import Section, pattern
-from sources.bluesky.keys import DID
+from sources.bluesky.identifiers import DID
 from texts import _, gettext_noop
 
 Did: TypeAlias = Annotated[

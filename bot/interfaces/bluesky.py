@@ -20,15 +20,15 @@ from memory.people.privacy_choices import PrivacyChoice
 from memory.permission_requests import Verdict
 from memory.queue import messages, outbox, skipped, turns
 from memory.store.clock import Clock
+from memory.store.data_folder import DataFolder
 from memory.store.database import Rows, Tx
 from memory.store.faults import Point, commit_point
-from memory.store.folder import DataFolder
 from memory.store.ids import PersonId, PlaceId
 from sources.base import Front, SourceRefused
 from sources.bluesky import account_label
 from sources.bluesky.answer_rules import SKIPPED
 from sources.bluesky.failures import CallFailed
-from sources.bluesky.keys import NAME
+from sources.bluesky.identifiers import NAME
 from sources.bluesky.session import BlueskySession
 from sources.bluesky.settings import Act, BlueskySettings, Filters, RememberedPost, Wiring
 from sources.bluesky.source import BlueskySource

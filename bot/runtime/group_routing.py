@@ -14,7 +14,7 @@ from bot.agents.groups.who_answers import addressed, mentioned_words, signed
 from bot.agents.permissions.who_may import Selves
 from memory import agents
 from memory.agents import Group
-from memory.people import states
+from memory.people import person_states
 from memory.people.audience import Scope
 from memory.queue.inbox import Arrival
 from memory.store.database import Rows
@@ -98,8 +98,10 @@ def _group_for(
 ) -> GroupId | None:
     """The first of these groups that is for a person's current state, as far as the scope may know the state."""
     wanted = [(group.id, State.model_validate(state)) for group in groups for state in group.states]
-    said = states.of(rows, people, scope, now).casefold()
-    blocks = {label: states.noted(rows, people, scope, label) for label in {each.block for _, each in wanted} - {""}}
+    said = person_states.of(rows, people, scope, now).casefold()
+    blocks = {
+        label: person_states.noted(rows, people, scope, label) for label in {each.block for _, each in wanted} - {""}
+    }
     for group, state in wanted:
         if (state.said and state.said.casefold() == said) or any(
             holds(state, text) for text in blocks.get(state.block, ())

@@ -11,7 +11,7 @@ from typing import Protocol, TypeAlias
 
 from msgspec import Struct
 
-from bot.agents import learning
+from bot.agents import turn_learning
 from bot.agents.permissions.who_may import People
 from bot.agents.turn_deps import TurnDeps
 from bot.runtime.conversation import ConversationWorker
@@ -151,7 +151,7 @@ class ConstellationIntake:
                 said = with_reaction(tx, arrival)
                 decided = said if notification.to else routing.for_state(tx, said, broker.terms.people.selves)
                 accepted = self._take(tx, decided, clock())
-                learning.note_arrival(tx, arrival, accepted, clock())
+                turn_learning.note_arrival(tx, arrival, accepted, clock())
                 taken.append(accepted)
             return taken, queued
 

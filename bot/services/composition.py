@@ -96,8 +96,8 @@ from memory.people import person_settings
 from memory.queue import inbox
 from memory.store.clock import Clock
 from memory.store.constellation import Constellation, Constellations
+from memory.store.data_folder import DataFolder
 from memory.store.database import Database, Rows
-from memory.store.folder import DataFolder
 from memory.store.ids import ConstellationId, PersonId
 from memory.store.records import replace
 from scheduler.job_kinds import OpenConstellation

@@ -21,7 +21,7 @@ from memory.store.database import Rows
 from memory.store.ids import BlockId
 from scheduler.zones import instant
 from sources.base import Directory, Endpoint, PlatformError
-from sources.bluesky.keys import NAME as BLUESKY
+from sources.bluesky.identifiers import NAME as BLUESKY
 from sources.text import place_title
 from texts import _, error_sentence, gettext_noop, source
 

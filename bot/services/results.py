@@ -17,7 +17,7 @@ from bot.errors import UserError
 from memory.store.clock import to_text
 from memory.store.ids import PersonId, code
 from scheduler.descriptions import clock_words
-from sources.bluesky.keys import DID
+from sources.bluesky.identifiers import DID
 from sources.text import without_unseen
 from texts import _, gettext_noop, ngettext, ngettext_noop, number_text, timestamp
 

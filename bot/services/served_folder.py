@@ -33,8 +33,8 @@ from bot.services.system.halt import Restart
 from bot.upkeep.embedding import Embedders
 from memory.store.clock import Clock, utc_now
 from memory.store.constellation import Constellation, Constellations
+from memory.store.data_folder import DataFolder
 from memory.store.errors import StoreError
-from memory.store.folder import DataFolder
 from memory.store.ids import PersonId, PlaceId
 from memory.store.records import replace
 from sources.base import Endpoint

@@ -23,7 +23,7 @@ from bot.services.system.front_ends import FrontEndStates
 from bot.services.transactions import Service
 from memory import agents
 from memory.blocks.repair import damage_since
-from memory.queue import follow_ups, gaps, inbox, outbox
+from memory.queue import follow_ups, inbox, missed_messages, outbox
 from memory.store.clock import from_text
 from memory.store.database import Rows
 from texts import language, source
@@ -92,7 +92,7 @@ class Status(Service, frozen=True):
                 _counts(rows),
                 damage_since(rows, since),
                 self.embedding(rows),
-                gaps.listing(rows),
+                missed_messages.listing(rows),
             )
         )
         models = {agent.name: agent.model or self.default_model for agent in found}
@@ -110,7 +110,7 @@ class Status(Service, frozen=True):
             unstored=self.unstored(),
             embedding=embedding,
             mcp=dict(self.mcp()),
-            gaps=gaps.words(unread),
+            gaps=missed_messages.words(unread),
             **counts,
         )
 

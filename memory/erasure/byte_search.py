@@ -19,9 +19,9 @@ from msgspec import Struct
 
 from memory.blocks.changes import person_writer
 from memory.store.clock import to_text
+from memory.store.data_folder import BACKUPS, DELETED
 from memory.store.database import Rows
 from memory.store.errors import StoreError
-from memory.store.folder import BACKUPS, DELETED
 from memory.store.ids import PersonId
 
 MOST_SAMPLES = 24

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from memory.folders.windows import BLOCK, binary
+from memory.folders.file_lines import BLOCK, binary
 from memory.store.errors import Refused
 
 MAX_PATH = 400  # characters

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from memory.folders.windows import blocks_of, lines
+from memory.folders.file_lines import blocks_of, lines
 
 MAX_INDEXED = 2_000_000
 """The most bytes of an indexed file; larger ones are read by windows and searched by pattern."""

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from memory.knowledge import extracts
+from memory.knowledge import work_extraction
 from memory.people.audience import Audience, Scope, Trust
 from memory.people.hidden_people import shown
 from memory.queue.messages import COLUMNS, Message, to_message
@@ -94,9 +94,12 @@ def summarize(tx: Tx, identifier: SessionId) -> None:
         """UPDATE sessions SET ended = 1, what = ?, decisions = ?, files = ?, commits = ?, unfinished = ?,
            input_tokens = ?, output_tokens = ?, trust = ? WHERE id = ?""",
         (
-            extracts.summary(next((each for each in asked if each.strip()), ""), answers),
-            *(_list(found(text)) for found in (extracts.decisions, extracts.files, extracts.commits)),
-            _list(extracts.unfinished(text)),
+            work_extraction.summary(next((each for each in asked if each.strip()), ""), answers),
+            *(
+                _list(found(text))
+                for found in (work_extraction.decisions, work_extraction.files, work_extraction.commits)
+            ),
+            _list(work_extraction.unfinished(text)),
             0 if used is None else used[0],
             0 if used is None else used[1],
             int(min(message.trust for message in heard)),

@@ -23,8 +23,8 @@ from memory.portability.car import (
     write_header,
 )
 from memory.portability.tables import ExportScope, Table, conditions, registry_tables, tables
+from memory.store.data_folder import private_file
 from memory.store.database import Row, Rows
-from memory.store.folder import private_file
 from memory.store.records import asdict
 from memory.store.sqlite import Connection, connect
 

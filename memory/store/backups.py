@@ -21,9 +21,9 @@ from msgspec import Struct
 from memory.store import erasure_records
 from memory.store.clock import from_text, to_text, utc_now
 from memory.store.constellation import Constellation, constellations, registered, set_aside
+from memory.store.data_folder import BACKUPS, UNFINISHED_RESTORE, private_folder, sync_folder
 from memory.store.database import Rows, Tx, as_dict
 from memory.store.errors import StoreError
-from memory.store.folder import BACKUPS, UNFINISHED_RESTORE, private_folder, sync_folder
 from memory.store.sqlite import connect, copy_database, damage, driver, transaction
 
 FOLDER = BACKUPS

@@ -13,10 +13,10 @@ from typing import TypeVar
 from msgspec import Struct, field
 
 from memory.store.clock import Clock, to_text
+from memory.store.data_folder import DELETED, UNFINISHED_RESTORE, private_folder
 from memory.store.database import Database, Rows, Tx
 from memory.store.errors import DatabaseCorrupt, StoreError
 from memory.store.faults import commit_point
-from memory.store.folder import DELETED, UNFINISHED_RESTORE, private_folder
 from memory.store.ids import ConstellationId, PersonId, new_id
 from memory.store.migrations import Kind, prepare, unreadable_tables
 from memory.store.row_mapper import RowMapper

@@ -15,8 +15,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from memory.store.data_folder import private_file
 from memory.store.database import Rows, Tx, Value
-from memory.store.folder import private_file
 from memory.store.ids import ErasureId, PersonId, snowflakes
 from memory.store.records import asdict
 from memory.store.row_mapper import RowMapper

@@ -7,7 +7,7 @@ from enum import StrEnum
 from msgspec import Struct, field
 
 from memory.store.ids import PersonId
-from sources.bluesky.keys import author_of, person_id
+from sources.bluesky.identifiers import author_of, person_id
 from sources.bluesky.server_responses import Account, Post
 from sources.bluesky.settings import Filters
 from sources.bluesky.threads import Thread

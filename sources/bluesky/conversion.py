@@ -9,7 +9,7 @@ from memory.queue.payloads import BlockNote, Quotation
 from memory.store.records import replace
 from sources.base import Attachment, Kind, Notification, Place, PlaceKind, Speaker
 from sources.bluesky.answer_rules import OwnAccount, answers, excluded_word
-from sources.bluesky.keys import NAME, person_id, thread_place
+from sources.bluesky.identifiers import NAME, person_id, thread_place
 from sources.bluesky.server_responses import Account, Post
 from sources.bluesky.settings import BlueskySettings
 from sources.bluesky.threads import Thread, lines, person_profile, thread_profile

@@ -16,7 +16,7 @@ from memory.store.ids import PlaceId
 from memory.store.records import replace
 from sources.base import Deliver, Place, PlaceKind, deletion
 from sources.bluesky.failures import CallFailed, CallRefused
-from sources.bluesky.keys import NAME, uri_and_cid
+from sources.bluesky.identifiers import NAME, uri_and_cid
 from sources.bluesky.server_responses import Post, items, post
 from sources.bluesky.session import SharedState
 from sources.bluesky.settings import RememberedPost

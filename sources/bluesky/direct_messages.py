@@ -25,7 +25,7 @@ from sources.bluesky import post_text
 from sources.bluesky.answer_rules import SkipReason, opting
 from sources.bluesky.conversion import speaker_of
 from sources.bluesky.failures import CallFailed, RateLimited, ServerUnreachable
-from sources.bluesky.keys import LONG_AGO, NAME, direct_place, moment, person_id
+from sources.bluesky.identifiers import LONG_AGO, NAME, direct_place, moment, person_id
 from sources.bluesky.server_responses import Account, account, items, mapping
 from sources.bluesky.session import SharedState
 from sources.bluesky.settings import Wiring

@@ -5,7 +5,7 @@ from collections import deque
 from typing import Any
 
 from memory.store.clock import from_text, to_text
-from sources.bluesky.keys import LONG_AGO, author_of, moment, person_id
+from sources.bluesky.identifiers import LONG_AGO, author_of, moment, person_id
 from sources.bluesky.server_responses import Account, account, items
 from sources.bluesky.session import SharedState
 from sources.bluesky.settings import Act

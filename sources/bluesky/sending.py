@@ -28,7 +28,7 @@ from sources.bluesky.failures import (
     ServerUnreachable,
     as_delivery,
 )
-from sources.bluesky.keys import (
+from sources.bluesky.identifiers import (
     POSTS,
     author_of,
     direct_place,

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from memory.store.records import replace
-from sources.bluesky.keys import author_of, message_id, moment
+from sources.bluesky.identifiers import author_of, message_id, moment
 from sources.text import flatten, one_line
 from texts import many
 

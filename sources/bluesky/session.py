@@ -25,8 +25,8 @@ from atproto_core.exceptions import AtProtocolError
 from cryptography.fernet import Fernet, InvalidToken
 from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 
+from memory.store.data_folder import private_file
 from memory.store.faults import Point, call_point, outside
-from memory.store.folder import private_file
 from memory.store.logs import Log
 from sources.base import SourceRefused
 from sources.bluesky.answer_rules import OwnAccount

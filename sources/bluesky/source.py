@@ -24,7 +24,7 @@ from sources.bluesky.deleted_posts import WatchedPosts
 from sources.bluesky.direct_messages import Decisions, DirectMessages
 from sources.bluesky.engagement import Engagement
 from sources.bluesky.failures import CallFailed, CallRefused, NoAnswer, RateLimited
-from sources.bluesky.keys import LONG_AGO, person_id, thread_place
+from sources.bluesky.identifiers import LONG_AGO, person_id, thread_place
 from sources.bluesky.lookups import read_thread
 from sources.bluesky.sending import BlueskyEndpoint
 from sources.bluesky.server_responses import BlueskyNotification, items, notified

@@ -21,7 +21,7 @@ from memory.store.logs import Log
 from sources.base import SourceRefused, raise_if_cancelled
 from sources.bluesky.answer_rules import answers, contains, skip_reason
 from sources.bluesky.failures import CallFailed
-from sources.bluesky.keys import POSTS, moment
+from sources.bluesky.identifiers import POSTS, moment
 from sources.bluesky.server_responses import BlueskyNotification, items, mapping, post
 from sources.bluesky.session import SharedState
 from texts import _, gettext_lazy, ngettext

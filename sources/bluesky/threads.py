@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import Struct
 
 from memory.store.records import replace
-from sources.bluesky.keys import author_of
+from sources.bluesky.identifiers import author_of
 from sources.bluesky.server_responses import Account, Post, items, post
 from sources.text import one_line
 from texts import many

@@ -15,7 +15,7 @@ from typing import Any
 
 import discord
 
-from memory.queue.gaps import Span
+from memory.queue.missed_messages import Span
 from memory.store.errors import StoreError
 from memory.store.faults import call_point, outside
 from memory.store.ids import PlaceId, text_mark

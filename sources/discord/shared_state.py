@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeAlias
 import discord
 from msgspec import Struct
 
-from memory.queue.gaps import Gap, Span
+from memory.queue.missed_messages import Gap, Span
 from memory.store.clock import Clock, utc_now
 from memory.store.ids import PersonId, PlaceId
 from memory.store.recent import RecentValues

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from bot.interfaces.control.async_client import Holder
-from memory.store.folder import DataFolder
+from memory.store.data_folder import DataFolder
 from memory.store.ids import snowflakes
 from sources.terminal import ONCE
 from tests.benchmarks.options import Options, in_folder

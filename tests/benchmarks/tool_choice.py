@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bot.agents.context.quotes import estimate_tokens
-from bot.agents.rules import MORE_TOOLS
+from bot.agents.tool_rules import MORE_TOOLS
 from bot.models.base import Access, Answer, Call, Event, Limits, Model, ModelError, Request, Usage, parsed
 from bot.models.http_model import as_json
 from bot.models.retry_and_fallback import LazyModel, LenientModel

@@ -19,7 +19,7 @@ from bot.agents.notices import Notices
 from bot.agents.permissions.approval_requests import Broker, Terms
 from bot.agents.permissions.who_may import People
 from bot.agents.rate_limits import NO_LIMITS, Rates
-from bot.agents.rules import MORE_TOOLS
+from bot.agents.tool_rules import MORE_TOOLS
 from bot.agents.tools import make_tools
 from bot.agents.tools.base import Tool, Toolset
 from bot.agents.turn_deps import Limits, TurnDeps, TypingPeople

@@ -14,7 +14,7 @@ from memory.permission_requests import Verdict
 from memory.store.ids import OutboxId, PersonId, PlaceId, snowflakes
 from memory.store.records import replace
 from sources.base import Delivery, Kind, Notification
-from sources.bluesky.keys import person_id
+from sources.bluesky.identifiers import person_id
 from sources.bluesky.settings import Act, BlueskySettings, Filters, RememberedPost, Wiring
 from sources.bluesky.source import BlueskySource
 from tests.wire.bluesky import BlueskyServer, Post, User

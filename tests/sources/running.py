@@ -11,7 +11,7 @@ import discord
 from discord import app_commands
 from pydantic import SecretStr
 
-from memory.queue.gaps import Gap, Span
+from memory.queue.missed_messages import Gap, Span
 from memory.store.ids import PersonId, PlaceId
 from sources.base import Notification
 from sources.discord.command_tree import Commands, Install, mark

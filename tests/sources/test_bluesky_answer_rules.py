@@ -22,7 +22,7 @@ from sources.bluesky.answer_rules import (
     vacates,
 )
 from sources.bluesky.conversion import notifications
-from sources.bluesky.keys import POSTS
+from sources.bluesky.identifiers import POSTS
 from sources.bluesky.server_responses import Account, Post, Reference
 from sources.bluesky.server_responses import post as parsed
 from sources.bluesky.settings import BlueskySettings, Filters

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.store.ids import OutboxId, Snowflakes
-from sources.bluesky.keys import record_key
+from sources.bluesky.identifiers import record_key
 from sources.bluesky.post_text import MOST_BYTES, facets, fits, graphemes, marks, posts
 
 FAMILY = "👨‍👩‍👧‍👦"

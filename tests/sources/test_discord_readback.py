@@ -8,7 +8,7 @@ from typing import Any
 import discord
 import pytest
 
-from memory.queue.gaps import Span
+from memory.queue.missed_messages import Span
 from memory.store.ids import PersonId, PlaceId
 from sources.base import Kind
 from sources.discord.places import direct_place, person_id, place_id

@@ -35,8 +35,8 @@ from scheduler.job_kinds import DueJob, JobKinds, JobResult, QueueJob
 from scheduler.triggers import DateTrigger, RecurrenceTrigger
 from scheduler.zones import Quiet, instant, zone_of
 from sources.api import SOURCE as API
-from sources.bluesky.keys import NAME as BLUESKY
-from sources.bluesky.keys import user_of
+from sources.bluesky.identifiers import NAME as BLUESKY
+from sources.bluesky.identifiers import user_of
 from texts import _, gettext_lazy, gettext_noop, language, source, speaking, timestamp
 
 REMIND = "reminder"

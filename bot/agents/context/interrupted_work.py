@@ -11,7 +11,7 @@ from datetime import datetime
 from bot.agents.context.quotes import estimate_tokens
 from bot.models.base import parsed
 from memory import group_runs
-from memory.knowledge import extracts, sessions, unfinished_work
+from memory.knowledge import sessions, unfinished_work, work_extraction
 from memory.knowledge.items import Item
 from memory.knowledge.sessions import Session
 from memory.queue import inbox, messages, turns
@@ -60,16 +60,16 @@ def state_of(asked: str, steps: Sequence[Step], status: CutOff, at: datetime) ->
     begun = [body.name for body in bodies if isinstance(body, CallStarted) and body.call not in ended]
     open_calls = (f"{name} had begun, and nobody saw how it ended" for name in begun)
     arguments = " ".join(calls.values())
-    did = [extracts.first_sentence(told), f"used {', '.join(uses)}" if uses else ""]
+    did = [work_extraction.first_sentence(told), f"used {', '.join(uses)}" if uses else ""]
     return WorkState(
         status=status,
         prompt=" ".join(asked.split())[:_PROMPT],
         summary="; ".join(part for part in did if part),
-        decisions=tuple(extracts.decisions(told)),
-        next_steps=tuple(extracts.next_steps(told)),
-        unfinished=(*open_calls, *extracts.unfinished(told)),
-        files=tuple(extracts.files(f"{told}\n{arguments}")),
-        commits=tuple(extracts.commits(f"{told}\n{given}")),
+        decisions=tuple(work_extraction.decisions(told)),
+        next_steps=tuple(work_extraction.next_steps(told)),
+        unfinished=(*open_calls, *work_extraction.unfinished(told)),
+        files=tuple(work_extraction.files(f"{told}\n{arguments}")),
+        commits=tuple(work_extraction.commits(f"{told}\n{given}")),
         last_activity=next(iter((*begun, *uses[-1:])), ""),
         at=steps[-1].at if steps else at,
     )

@@ -47,7 +47,7 @@ from bot.agents.context.situation import ROSTER, Situation, load_situation, situ
 from bot.agents.context.working_memory import TOOL, Inventory, inventory, inventory_parts, namespaces
 from bot.agents.groups import loop_guard
 from bot.agents.patrols import instructions, is_patrol
-from bot.agents.rules import EVERY, Rules
+from bot.agents.tool_rules import EVERY, Rules
 from bot.models.base import AssistantMessage, Call, Message, Request, ToolMessage, ToolSpec, UserMessage
 from memory import blocks, group_runs
 from memory.agents import Agent

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from bot.agents.notices import Notices
 from bot.agents.permissions.who_may import Selves
-from bot.agents.rules import MORE_TOOLS, Rules
+from bot.agents.tool_rules import MORE_TOOLS, Rules
 from bot.agents.tools.agenda import EventsTool, RemindersTool, TasksTool
 from bot.agents.tools.base import Tool, Toolset
 from bot.agents.tools.bluesky import SOURCE as BLUESKY

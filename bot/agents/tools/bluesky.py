@@ -30,7 +30,7 @@ from memory.store.ids import PlaceId, snowflakes
 from memory.store.records import replace
 from sources.base import Endpoint
 from sources.bluesky import failures
-from sources.bluesky.keys import DID
+from sources.bluesky.identifiers import DID
 from sources.text import one_line
 from texts import gettext_lazy, gettext_noop, many
 

@@ -16,7 +16,7 @@ from bot.agents.permissions.approval_rules import Caution
 from bot.agents.tools.base import Arguments, Needs, Outcome, OutsideTool, ToolContext
 from bot.agents.tools.search import GUESSES
 from memory.folders.disk import clean
-from memory.folders.windows import MOST_LINES, WINDOW_LINES
+from memory.folders.file_lines import MOST_LINES, WINDOW_LINES
 from memory.people.audience import Trust
 from memory.store.errors import Refused
 from memory.store.records import replace

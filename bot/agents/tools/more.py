@@ -18,7 +18,7 @@ from pydantic import Field
 from bot.agents.context.prompt import PromptInputs
 from bot.agents.context.quotes import passage
 from bot.agents.permissions.approval_rules import Caution
-from bot.agents.rules import MORE_TOOLS, Rules
+from bot.agents.tool_rules import MORE_TOOLS, Rules
 from bot.agents.tools.base import Arguments, Outcome, ReadTool, ToolContext, Toolset, shortened, spec_of
 from bot.agents.tools.bluesky import SOURCE as BLUESKY
 from bot.agents.tools.context import ContextTool

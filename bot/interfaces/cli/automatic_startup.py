@@ -14,12 +14,12 @@ from msgspec import Struct
 
 from bot.agents.permissions.who_may import Action
 from bot.config import Config
-from bot.config.service_manager import runs_for_account
+from bot.config.systemd import runs_for_account
 from bot.errors import UserError
 from bot.interfaces.control.async_client import hold
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.registry import AT_TERMINAL, Options, operation
-from memory.store.folder import DataFolder
+from memory.store.data_folder import DataFolder
 from texts import _
 
 NAME = "carina"

@@ -13,7 +13,7 @@ from bot.interfaces.control.async_client import holder_of
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.registry import Options, Param, operation
 from bot.services.results import Markup, Result
-from memory.store.folder import DataFolder
+from memory.store.data_folder import DataFolder
 
 _SHOWS = Options(via=TERMINAL_ONLY, seconds=120.0)
 _CHANGES = Options(via=TERMINAL_ONLY, changes=True, seconds=120.0)

@@ -37,8 +37,8 @@ from memory.search.embedding.base import EmbedderMissing, EmbeddingError, dimens
 from memory.search.embedding.choice import make_embedder, missing_words
 from memory.store import backups
 from memory.store.clock import Clock, from_text, utc_now
+from memory.store.data_folder import DataFolder
 from memory.store.errors import StoreError
-from memory.store.folder import DataFolder
 from memory.store.migrations import Kind
 from memory.store.records import replace
 from memory.store.sqlite import distances, driver

@@ -15,8 +15,8 @@ from bot.interfaces.cli.automatic_startup import Removal, SystemService
 from bot.interfaces.cli.bluesky import BlueskyAccount
 from bot.interfaces.cli.database_files import DatabaseFiles
 from bot.interfaces.cli.doctor import Installation
+from bot.interfaces.cli.export_and_import import CarFiles
 from bot.interfaces.cli.manifest import Entry, Manifest, ParameterEntry
-from bot.interfaces.cli.portability import CarFiles
 from bot.interfaces.cli.restore import Restore
 from bot.interfaces.cli.status import IdleService
 from bot.interfaces.cli.wizard.init import Setup

@@ -19,10 +19,10 @@ from bot.services.registry import Clocks, Guard, Registry
 from memory.queue import place_settings
 from memory.store.clock import utc_now
 from memory.store.constellation import constellations
+from memory.store.data_folder import DataFolder
 from memory.store.database import Rows
 from memory.store.errors import FolderLocked, StoreError
 from memory.store.faults import faults
-from memory.store.folder import DataFolder
 from memory.store.ids import PersonId
 from memory.store.records import replace
 from memory.store.sqlite import connect, driver

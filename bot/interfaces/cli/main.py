@@ -22,8 +22,8 @@ from bot.interfaces.cli.manifest import Entry, manifest, operation_entry
 from bot.interfaces.control import client
 from bot.interfaces.control.client import View
 from bot.interfaces.version import version
+from memory.store.data_folder import DataFolder
 from memory.store.errors import FolderLocked, StoreError
-from memory.store.folder import DataFolder
 from memory.store.records import replace
 from texts import _, error_text, read_on, speak, speak_click
 

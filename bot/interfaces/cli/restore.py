@@ -19,8 +19,8 @@ from bot.services.system.backups import BackupRow, Backups
 from memory.store import backups, erasure_records
 from memory.store.clock import from_text, utc_now
 from memory.store.constellation import Constellations
+from memory.store.data_folder import DataFolder
 from memory.store.errors import DatabaseOutdated, StoreError
-from memory.store.folder import DataFolder
 from texts import _, error_text, ngettext
 
 _ASK = Options(via=TERMINAL_ONLY, changes=True, asks=True, seconds=3_600.0)

@@ -11,7 +11,7 @@ import click
 from bot import logs
 from bot.app import build
 from bot.config import Config, load_config
-from bot.config.service_manager import ServiceManager
+from bot.config.systemd import ServiceManager
 from bot.errors import UserError
 from bot.interfaces.cli import streams
 from bot.interfaces.cli.data_folder import loaded

@@ -14,7 +14,7 @@ from bot.services.registry import Options, operation
 from bot.services.results import Markup
 from bot.services.status_results import ModelState, ServiceStatus
 from memory.search.embedding.choice import missing_words
-from memory.store.folder import DataFolder
+from memory.store.data_folder import DataFolder
 from texts import _, gettext_lazy, gettext_noop
 
 _IDLE = gettext_noop("configured")

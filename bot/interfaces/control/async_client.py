@@ -19,8 +19,8 @@ from bot.interfaces.control.client import (
     silent,
     user_of,
 )
+from memory.store.data_folder import DataFolder
 from memory.store.errors import FolderLocked
-from memory.store.folder import DataFolder
 from texts import _
 
 ANSWER_SECONDS = 30.0

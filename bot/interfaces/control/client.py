@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from bot.errors import UserError
-from memory.store.folder import DataFolder
+from memory.store.data_folder import DataFolder
 from texts import _, error_text
 
 CONNECT_SECONDS = 5.0

@@ -24,8 +24,8 @@ import msgspec
 
 from bot.errors import ToolError, UserError
 from bot.interfaces.control.client import LONGEST_REQUEST, other_version
+from memory.store.data_folder import DataFolder, private_file
 from memory.store.errors import FolderLocked, StoreError
-from memory.store.folder import DataFolder, private_file
 from memory.store.logs import Log
 from texts import error_text
 

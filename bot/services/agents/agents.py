@@ -17,7 +17,7 @@ from bot.agents import patrols
 from bot.agents.permissions import who_may
 from bot.agents.permissions.approval_requests import Broker
 from bot.agents.permissions.who_may import Action
-from bot.agents.rules import Rules
+from bot.agents.tool_rules import Rules
 from bot.agents.turn_end import abandon
 from bot.config import Config
 from bot.config.agent_files import Exchange, read_agent, write_exchange

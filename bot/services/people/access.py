@@ -40,7 +40,7 @@ from memory.store.ids import PersonId, PlaceId, place_source
 from memory.store.logs import Log
 from memory.store.recent import RecentValues
 from sources.base import Endpoint, UnknownPerson
-from sources.bluesky.keys import DID
+from sources.bluesky.identifiers import DID
 from texts import _, gettext_noop, language
 
 _PAIRING = commit_point("admission.pairing")

@@ -24,7 +24,7 @@ from bot.services.transactions import MemoryService, commit, reads
 from memory import agents
 from memory.erasure.one_constellation import must_separate, separate
 from memory.knowledge import graph
-from memory.people import identities, states
+from memory.people import identities, person_states
 from memory.people.audience import Scope
 from memory.people.identities import HalfLink, Link
 from memory.queue import messages
@@ -193,7 +193,7 @@ NOTHING = "none"
 
 _State = Annotated[
     str | None,
-    Field(max_length=states.LONGEST),
+    Field(max_length=person_states.LONGEST),
     Param(f"A few words; “{NOTHING}” clears it (default: show it)", positional=True, suggests="states"),
 ]
 _About = Annotated[str, Param("Show only what is related to this name", metavar="NAME", positional=True)]
@@ -279,20 +279,20 @@ class KnownPeople(MemoryService, frozen=True):
     async def _seen(self, person: PersonId, scope: Scope) -> str:
         """A person's latest state, as far as it is known here."""
         people = self.people.selves(person)
-        found = await self.database.read(lambda rows: states.of(rows, people, scope, self.clock()))
+        found = await self.database.read(lambda rows: person_states.of(rows, people, scope, self.clock()))
         known = ", ".join(await self._known())
         now = _("Your state is “{found}”.", found=found) if found else _("You have not told me how you are doing.")
         return _("{now} Groups respond to these states: {known}.", now=now, known=known) if known else now
 
     async def _say(self, person: PersonId, scope: Scope, word: str) -> str:
         """Store a state for the audience of this scope, until another one or `none` is entered."""
-        state = one_line(word, states.LONGEST)
+        state = one_line(word, person_states.LONGEST)
         state = "" if state.casefold() == NOTHING else state
         now = self.clock()
 
         def work(tx: Tx) -> None:
             for each in self.people.selves(person):
-                states.put(tx, each, scope.audience, state if each == person else "", now)
+                person_states.put(tx, each, scope.audience, state if each == person else "", now)
 
         await commit(self.database, work)
         if not state:

@@ -28,13 +28,13 @@ from memory.people.privacy_choices import PrivacyChoice
 from memory.store import erasure_records
 from memory.store.clock import Clock, from_text, to_text
 from memory.store.constellation import Constellations
+from memory.store.data_folder import BACKUPS, DELETED
 from memory.store.database import Rows
 from memory.store.erasure_records import Erasure
-from memory.store.folder import BACKUPS, DELETED
 from memory.store.ids import PersonId
 from memory.store.logs import Log
 from sources.base import Endpoint
-from sources.bluesky.keys import DID
+from sources.bluesky.identifiers import DID
 from texts import _, gettext_noop, ngettext, source
 
 _SURE = gettext_noop(

@@ -12,9 +12,9 @@ from bot.services.transactions import Service, reads
 from bot.storage_retry import until_stored
 from memory import agents
 from memory.people import access
-from memory.queue import gaps, inbox
-from memory.queue.gaps import Gap, Span
+from memory.queue import inbox, missed_messages
 from memory.queue.messages import Message, newest_heard
+from memory.queue.missed_messages import Gap, Span
 from memory.store.constellation import Constellations
 from memory.store.database import Database, Rows
 from memory.store.faults import commit_point
@@ -42,12 +42,14 @@ class Gaps(Service, frozen=True):
     async def note(self, spans: Sequence[Span], reason: str, *, at_once: bool = False) -> None:
         """Record what is still to be read; returns when that is durable, however long the database refuses."""
         now = self.clock()
-        first = now if at_once else now + gaps.FIRST_WAIT
+        first = now if at_once else now + missed_messages.FIRST_WAIT
         if not spans:
             return
 
         async def store() -> None:
-            await self.database.write(_NOTE, lambda tx: gaps.note(tx, spans, reason, now, first), durable=True)
+            await self.database.write(
+                _NOTE, lambda tx: missed_messages.note(tx, spans, reason, now, first), durable=True
+            )
 
         await until_stored("gaps", store)
         if not at_once:
@@ -55,28 +57,28 @@ class Gaps(Service, frozen=True):
 
     @reads
     def due(self, rows: Rows) -> list[Gap]:
-        return gaps.due(rows, _SOURCE, self.clock(), _AT_ONCE)
+        return missed_messages.due(rows, _SOURCE, self.clock(), _AT_ONCE)
 
     @reads
     def wait(self, rows: Rows) -> float | None:
         """Seconds until the next gap is due; None if there is none."""
-        found = gaps.next_try(rows, _SOURCE)
+        found = missed_messages.next_try(rows, _SOURCE)
         return None if found is None else max((found - self.clock()).total_seconds(), 0)
 
     async def failed(self, span: Span, reason: str) -> None:
         """Reading the span failed again."""
         now = self.clock()
-        await self.database.write(_TRY, lambda tx: gaps.failed(tx, span, reason, now))
+        await self.database.write(_TRY, lambda tx: missed_messages.failed(tx, span, reason, now))
 
     async def fill(self, span: Span) -> None:
         """The span was read; recorded once received messages are stored, else it is read again."""
         await self.settle()
-        await self.database.write(_FILL, lambda tx: gaps.fill(tx, span))
+        await self.database.write(_FILL, lambda tx: missed_messages.fill(tx, span))
 
     async def close(self, span: Span, reason: str) -> None:
         """The span can never be read: this is logged once, and shown for a while."""
         now = self.clock()
-        new = await self.database.write(_CLOSE, lambda tx: gaps.close(tx, span, reason, now), durable=True)
+        new = await self.database.write(_CLOSE, lambda tx: missed_messages.close(tx, span, reason, now), durable=True)
         if new:
             _log.warning("gap_closed", place=span.place, reason=reason)
 
@@ -84,7 +86,7 @@ class Gaps(Service, frozen=True):
     def never_wrote(self, rows: Rows, persons: Iterable[PersonId]) -> dict[PersonId, datetime | None]:
         """The persons whose direct messages were never heard, and since when they are let in."""
         since = {each.subject: each.at for each in access.rules(rows) if each.rule is access.Rule.ALLOW}
-        return {person: since.get(person) for person in gaps.never_wrote(rows, persons)}
+        return {person: since.get(person) for person in missed_messages.never_wrote(rows, persons)}
 
 
 class Addressee(Struct, frozen=True):

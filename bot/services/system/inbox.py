@@ -27,7 +27,7 @@ from memory.store.ids import InboxId, TurnId
 from memory.store.row_mapper import ending
 from scheduler.descriptions import date_words
 from scheduler.zones import instant, zone_of
-from sources.bluesky.keys import NAME as BLUESKY
+from sources.bluesky.identifiers import NAME as BLUESKY
 from sources.text import one_line, place_title, source_name
 from texts import _, gettext_noop, money_text, ngettext
 

@@ -10,9 +10,9 @@ from bot.agents.context.interrupted_work import recovery_text, state_of
 from bot.agents.context.recalled_knowledge import OWN_HEAD, PROJECTS_HEAD, SHARED_HEAD, Knowledge, knowledge_parts
 from bot.agents.context.situation import roster_lines
 from memory.activity import Neighbor
-from memory.knowledge import extracts, facts, projects, sessions
 from memory.knowledge import fact_comparison as comparison
 from memory.knowledge import fact_extraction as extraction
+from memory.knowledge import facts, projects, sessions, work_extraction
 from memory.knowledge.fact_comparison import Relation
 from memory.knowledge.fact_extraction import Category, Statement
 from memory.knowledge.facts import Fact, Source, Step
@@ -111,17 +111,23 @@ CASES: dict[int, Callable[[], object]] = {
     14: lambda: comparison.relation(SOLID, "prefers solid borders instead of dashed borders") is Relation.SAME,
     15: lambda: not known(learned("use solid")[0]),
     16: lambda: learned(CODEBASE)[1] == [Step.ADD],
-    17: lambda: extracts.summary("Draw the bar.", ["SUMMARY: Redesigned the bar"]) == "Redesigned the bar",
-    18: lambda: extracts.summary("", ["Working on it.\nSUMMARY: Redesigned the bar\nBye."]) == "Redesigned the bar",
-    19: lambda: extracts.commits("Committed `ad8ed51`\ncommit abc1234") == ["ad8ed51", "abc1234"],
+    17: lambda: work_extraction.summary("Draw the bar.", ["SUMMARY: Redesigned the bar"]) == "Redesigned the bar",
+    18: lambda: (
+        work_extraction.summary("", ["Working on it.\nSUMMARY: Redesigned the bar\nBye."]) == "Redesigned the bar"
+    ),
+    19: lambda: work_extraction.commits("Committed `ad8ed51`\ncommit abc1234") == ["ad8ed51", "abc1234"],
     20: lambda: (
-        len(extracts.decisions("- changed borders to solid\n- used oak instead of pine\n- chose it for consistency"))
+        len(
+            work_extraction.decisions(
+                "- changed borders to solid\n- used oak instead of pine\n- chose it for consistency"
+            )
+        )
         >= 2
     ),
     21: lambda: any(
-        "unit tests" in each for each in extracts.unfinished("TODO: add unit tests\nfiles remain unstaged")
+        "unit tests" in each for each in work_extraction.unfinished("TODO: add unit tests\nfiles remain unstaged")
     ),
-    22: lambda: extracts.files("Changed /srv/code/apps/web/src/Pane.tsx") == ["web/src/Pane.tsx"],
+    22: lambda: work_extraction.files("Changed /srv/code/apps/web/src/Pane.tsx") == ["web/src/Pane.tsx"],
     24: lambda: found("The user prefers solid borders over dashed ones.") == [Category.PREFERENCE],
     25: lambda: found(CODEBASE) == [Category.PATTERN],
     26: lambda: found("Note: these errors are pre-existing and should not be fixed") == [Category.LESSON],

@@ -17,7 +17,7 @@ from bot.interfaces.control.async_client import holder_of
 from memory.store import migrations
 from memory.store.clock import utc_now
 from memory.store.constellation import Constellations
-from memory.store.folder import DataFolder
+from memory.store.data_folder import DataFolder
 from memory.store.ids import PersonId
 from memory.store.migrations import Kind, status
 from memory.store.sqlite import connect
@@ -213,7 +213,7 @@ def test_who_holds_the_folder_and_takes_no_commands_is_named(
     tmp_path: Path, folder: DataFolder, here: Here, command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begin(tmp_path, "home")
-    monkeypatch.setattr("memory.store.folder._LOCK_SECONDS", 0.0)
+    monkeypatch.setattr("memory.store.data_folder._LOCK_SECONDS", 0.0)
     monkeypatch.setattr("bot.interfaces.cli.chat.chat._BETWEEN_SECONDS", 0.5)
     monkeypatch.setattr("sys.stdin", io.StringIO("hi\n"))
     with folder.lock():

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from bot.interfaces.cli import streams
-from bot.interfaces.cli.portability import progress_line
-from memory.store.folder import DataFolder
+from bot.interfaces.cli.export_and_import import progress_line
+from memory.store.data_folder import DataFolder
 from memory.store.migrations import Kind, migrate
 from tests.test_recorded_folder import RECORDED, run
 

@@ -28,8 +28,8 @@ from bot.interfaces.control.server import replies_of, serve
 from bot.interfaces.mcp_server import Tools, over_the_socket
 from bot.services.registry import Clocks, Guard, Registry
 from memory.store.clock import utc_now
+from memory.store.data_folder import DataFolder
 from memory.store.errors import BlockNotFound, FolderLocked, StoreError
-from memory.store.folder import DataFolder
 
 
 @pytest.fixture

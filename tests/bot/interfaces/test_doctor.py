@@ -25,7 +25,7 @@ from bot.services.status_results import ServiceStatus
 from memory.store import backups
 from memory.store.clock import utc_now
 from memory.store.constellation import Constellations
-from memory.store.folder import DataFolder
+from memory.store.data_folder import DataFolder
 from memory.store.sqlite import Distances
 from sources.diagnostics import Finding, State
 from tests.bot.parts import NOON

@@ -19,11 +19,11 @@ from bot.services.system.backups import Backups
 from memory.store import backups, erasure_records
 from memory.store.backups import Backup
 from memory.store.constellation import Constellations
+from memory.store.data_folder import DataFolder
 from memory.store.database import Tx
 from memory.store.erasure_records import Erasure
 from memory.store.errors import FolderLocked
 from memory.store.faults import commit_point
-from memory.store.folder import DataFolder
 from memory.store.ids import PersonId
 from memory.store.sqlite import connect
 from tests.captured_logs import capture_logs

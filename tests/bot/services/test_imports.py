@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from bot.interfaces.cli import data_folder
-from memory.store.folder import DataFolder
+from memory.store.data_folder import DataFolder
 
 ROOT = Path(__file__).parents[3]
 HEAVY = ("discord", "pydantic_ai", "pydantic", "numpy", "aiohttp", "loro", "rich", "asyncio")

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.folders import disk, windows
+from memory.folders import disk, file_lines
 from memory.folders.disk import checked_folder, parts_of
 from memory.folders.passages import passages
 from memory.store.errors import Refused
@@ -203,9 +203,9 @@ def test_windows_are_the_lines_of_the_text(text: str, size: int, first: int, cou
     expected = whole[first - 1 : first - 1 + count]
     if not expected and first > 1:
         with pytest.raises(Refused):
-            windows.window(blocks(text, size), first, count)
+            file_lines.window(blocks(text, size), first, count)
         return
-    found = windows.window(blocks(text, size), first, count)
+    found = file_lines.window(blocks(text, size), first, count)
     assert found.content == "\n".join(expected)
     assert (found.start, found.end) == (first, first + len(expected) - 1)
     assert found.has_more_after == (len(whole) > found.end)
@@ -217,8 +217,8 @@ def test_windows_that_follow_each_other_show_everything_once(root: Path) -> None
     seen, at = [], 1
     while at:
         with disk.open_file(root, "long.txt") as file:
-            found = windows.window(file.blocks(), at, 400)
-        assert len(found.content) <= windows.WINDOW_CHARACTERS
+            found = file_lines.window(file.blocks(), at, 400)
+        assert len(found.content) <= file_lines.WINDOW_CHARACTERS
         seen += found.content.split("\n")
         at = found.next or 0
     assert [line.split()[1] for line in seen] == [str(number) for number in range(1, 1001)]
@@ -237,13 +237,13 @@ def test_a_gigabyte_is_read_by_windows_in_little_memory(root: Path) -> None:
     tracemalloc.start()
     with disk.open_file(root, "huge.log") as opened:
         opened.text()
-        first = windows.window(opened.blocks(), 1, 2)
+        first = file_lines.window(opened.blocks(), 1, 2)
     with (root / "huge.log").open("r+b") as file:
         file.truncate(1 << 26)
         file.seek(0, os.SEEK_END)
         file.write(b"\nthe end\n")
     with disk.open_file(root, "huge.log") as opened:
-        last = windows.window(opened.blocks(), 4, 5)
+        last = file_lines.window(opened.blocks(), 4, 5)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert first.content.startswith("begin\nyyy")
@@ -253,8 +253,8 @@ def test_a_gigabyte_is_read_by_windows_in_little_memory(root: Path) -> None:
 
 
 def test_reading_far_stops_at_its_time() -> None:
-    with pytest.raises(windows.TooSlow):
-        list(windows.before_deadline([b"x\n"], time.monotonic() - 1))
+    with pytest.raises(file_lines.TooSlow):
+        list(file_lines.before_deadline([b"x\n"], time.monotonic() - 1))
 
 
 @pytest.mark.parametrize(
@@ -267,11 +267,11 @@ def test_reading_far_stops_at_its_time() -> None:
     ],
 )
 def test_text_is_decoded_as_it_was_meant(content: bytes, expected: str) -> None:
-    assert windows.window([content]).content == expected
+    assert file_lines.window([content]).content == expected
 
 
 def test_a_character_that_is_cut_off_does_not_spoil_the_line() -> None:
-    (line,) = windows.lines(["ä".encode() * 10], kept=7)
+    (line,) = file_lines.lines(["ä".encode() * 10], kept=7)
     assert line.text == "äää"
     assert line.dropped == 13
 
@@ -280,7 +280,9 @@ def test_a_character_that_is_cut_off_does_not_spoil_the_line() -> None:
 
 
 def matches(pattern: str, text: str, seconds: float = 5) -> list[tuple[int, str]]:
-    found = windows.matching(windows.compiled(pattern), "a.txt", lambda: blocks(text, 64), time.monotonic() + seconds)
+    found = file_lines.matching(
+        file_lines.compiled(pattern), "a.txt", lambda: blocks(text, 64), time.monotonic() + seconds
+    )
     return [(each.line.number, each.line.text) for each in found]
 
 
@@ -291,11 +293,11 @@ def test_a_pattern_finds_lines() -> None:
 @pytest.mark.parametrize("pattern", ["(", "a{2,1}", "", "x" * 301, "[[", r"\p{Nonsense}"])
 def test_what_is_no_pattern_is_refused(pattern: str) -> None:
     with pytest.raises(Refused):
-        windows.compiled(pattern)
+        file_lines.compiled(pattern)
 
 
 def test_a_pattern_that_would_search_for_years_is_stopped() -> None:
-    with pytest.raises(windows.TooSlow, match=r"line 2 of a\.txt"):
+    with pytest.raises(file_lines.TooSlow, match=r"line 2 of a\.txt"):
         matches(r"^(a|aa)+$", "short\n" + "a" * 60 + "!", seconds=0.2)
 
 

@@ -38,14 +38,14 @@ from memory.knowledge.summaries import AgentSummary, Compaction, ConstellationSu
 from memory.knowledge.upkeep.apply import apply
 from memory.knowledge.upkeep.planned_changes import Link, Mark, Merge, Part, Pass, Plan, Refine
 from memory.knowledge.working_memory import NewEntry as NewKept
-from memory.people import access, hidden_people, person_settings, states
+from memory.people import access, hidden_people, person_settings, person_states
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.people.hidden_people import HiddenReason
 from memory.permission_grants import add_grant
 from memory.permission_requests import Request, Verdict
-from memory.queue import follow_ups, gaps, inbox, message_files, messages, outbox, place_settings, turns
-from memory.queue.gaps import Span
+from memory.queue import follow_ups, inbox, message_files, messages, missed_messages, outbox, place_settings, turns
 from memory.queue.inbox import InRow, Place
+from memory.queue.missed_messages import Span
 from memory.queue.outbox import NewRow
 from memory.queue.payloads import Extras, Quotation
 from memory.queue.steps import ModelAnswer, WorkState
@@ -218,7 +218,7 @@ def taken_away(tx: Tx, hall: InRow) -> None:
 def lived(tx: Tx) -> None:
     """Ann said her word in her direct messages and in the hall; Bob answered in the hall and quoted her."""
     direct = taken(tx, 1, f"my word is {SECRET}", place=DIRECT, payload=Extras(background=(SECRET,)))
-    gaps.note(tx, [Span(PlaceId("discord:user:ann"), "1", "2")], "503", NOON, NOON)
+    missed_messages.note(tx, [Span(PlaceId("discord:user:ann"), "1", "2")], "503", NOON, NOON)
     scope = Scope(person_audience(ANN))
     poem = message_files.MessageFile("poem.txt", "text/plain", 9, content=SECRET.encode())
     message_files.add(tx, direct.message or MessageId(0), (poem,), scope.audience)
@@ -265,7 +265,7 @@ def lived(tx: Tx) -> None:
     reminders.add(tx, Reminder(SECRET, ANN, DIRECT.id, own, trust, "{}", "UTC"), NOON)
     calendar.add(tx, Event(SECRET, ANN, DIRECT.id, own, trust, "{}", "UTC", NOON), NOON)
     tasks.add(tx, Task(SECRET, ANN, own, trust, NOON))
-    states.put(tx, ANN, own, SECRET, NOON)
+    person_states.put(tx, ANN, own, SECRET, NOON)
     person_settings.put(tx, (ANN,), person_settings.Times("UTC"), NOON)
     by = working_memory.By.in_turn(tx, running, None, NOON)
     working_memory.save(tx, by, NewKept(SECRET, SECRET, category=SECRET, tags=(SECRET,)))
@@ -305,7 +305,7 @@ def tidied(tx: Tx, scope: Scope) -> None:
 
 def others(tx: Tx) -> None:
     """What stays: Bob's life beside hers."""
-    gaps.note(tx, [Span(HALL.id, "1", "2")], "503", NOON, NOON)
+    missed_messages.note(tx, [Span(HALL.id, "1", "2")], "503", NOON, NOON)
     row = taken(tx, 11, "the tortoise is asleep", person=BOB)
     turn = begun(tx, row, person=BOB)
     answered(tx, turn, "Let the tortoise sleep.")

@@ -16,7 +16,7 @@ from bot.interfaces.control.async_client import holder_of
 from bot.interfaces.control.chat_events import ChatEvent, LineResult
 from bot.interfaces.control.client import Reply, View, decoded
 from bot.interfaces.control.server import replies_of
-from memory.store.folder import DataFolder
+from memory.store.data_folder import DataFolder
 from memory.store.ids import snowflakes
 from memory.store.records import replace
 

@@ -11,7 +11,7 @@ from bot.services.people.people import KnownPeople
 from memory import agents, blocks
 from memory.blocks import Author
 from memory.blocks.document import agent_writer
-from memory.people import states
+from memory.people import person_states
 from memory.people.audience import Scope
 from memory.store.database import Tx
 from memory.store.records import replace
@@ -103,7 +103,7 @@ async def test_a_state_lasts_over_a_restart_and_a_long_one_is_refused(tmp_path: 
         assert "so the same agents answer as before" in await say(service, direct(ANN), "sleepy")
     async with talked(tmp_path, Setting(model, toml=TOML), "hello") as service:
         seen = await say(service, HALL, "")
-        service.clock.forward(states.LASTS.total_seconds())
+        service.clock.forward(person_states.LASTS.total_seconds())
         assert "You have not told me" in await say(service, HALL, "")
     assert model.asked() == ["Bee"]
     assert seen == "Your state is “overwhelmed”. Groups respond to these states: overwhelmed."

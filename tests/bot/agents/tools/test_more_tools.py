@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from bot.agents.rules import MORE_TOOLS
+from bot.agents.tool_rules import MORE_TOOLS
 from bot.models.base import Request
 from tests.bot.parts import ANN, HALL, OLGA, call, direct, results, said, says, thread_in_public
 from tests.bot.stage import OFFERED, Setting, offered, running, talked

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bot.agents.rules import MORE_TOOLS
+from bot.agents.tool_rules import MORE_TOOLS
 from bot.agents.tools import RESERVED, make_tools, web_tools
 from bot.agents.tools.base import Toolset
 from bot.agents.tools.halt import EmergencyHaltTool

@@ -9,7 +9,7 @@ from typing import Any, get_args
 import pytest
 from pydantic import ValidationError
 
-from bot.agents.rules import RuleName, Rules, ToolRule
+from bot.agents.tool_rules import RuleName, Rules, ToolRule
 from bot.models.base import Answer, Call, Request, UserMessage
 from memory.people.audience import Trust
 from memory.queue.steps import CallDone, CallFailed, CallWaits, MessagesJoined, ModelAnswer, Step, StepBody

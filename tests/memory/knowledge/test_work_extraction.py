@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from memory.knowledge.extracts import commits, decisions, files, first_sentence, next_steps, summary, unfinished
+from memory.knowledge.work_extraction import commits, decisions, files, first_sentence, next_steps, summary, unfinished
 from tests.memory.knowledge.test_facts import TABLES
 
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from memory.store.data_folder import DataFolder, private_file
 from memory.store.errors import FolderLocked, StoreError
-from memory.store.folder import DataFolder, private_file
 
 HOLD = """
 import sys, time
 from pathlib import Path
-from memory.store.folder import DataFolder
+from memory.store.data_folder import DataFolder
 with DataFolder(Path(sys.argv[1])).lock():
     print("held", flush=True)
     time.sleep(float(sys.argv[2]))
