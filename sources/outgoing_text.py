@@ -6,6 +6,8 @@ address is written out, unless the words are its host. The function is idempoten
 never grows.
 """
 
+from bisect import bisect_right
+from operator import itemgetter
 from urllib.parse import urlsplit
 
 import regex
@@ -30,11 +32,11 @@ _UNSEEN = regex.compile(
 )
 
 _TARGET = r"\(\s*<?(?P<url>(?:[a-z][a-z0-9+.\-]*://|mailto:|tel:)(?:[^\s()<>]|\([^\s()<>]*\))*)>?(?:\s+[\"'][^\"']*[\"'])?\s*\)"
-_MASKED = regex.compile(r"\[(?P<words>(?:[^\[\]\\]|\\.|\[[^\[\]]*\])*)\]" + _TARGET, regex.IGNORECASE)
+_MASKED = regex.compile(r"\[(?P<words>(?:[^\[\]\\]|\\.|\[[^\[\]]*\]){0,300}+)\]" + _TARGET, regex.IGNORECASE)
 _STILL_MASKED = regex.compile(r"\]\((?=\s*<?(?:[a-z][a-z0-9+.\-]*://|mailto:|tel:))", regex.IGNORECASE)
 
 _CODE = regex.compile(
-    r"```(?:[a-z0-9_+\-.#]+\n)?[^`]*[^`\s][^`]*```(?!`)|`[^`\n]*[^`\s][^`\n]*`(?!`)", regex.IGNORECASE
+    r"```(?:[a-z0-9_+\-.#]+\n)?(?=\s*[^`\s])[^`]*+```(?!`)|`(?=[^\S\n]*[^`\s])[^`\n]*+`(?!`)", regex.IGNORECASE
 )
 _PLAIN_SAMPLE = regex.compile(r"`+[^*_~|<>\[\]()`]*\[[^*_~|<>\[\]()`]*\]\([^*~|<>\[\]()`\s]*\)[^*~|<>\[\]()`]*`+")
 
@@ -44,13 +46,19 @@ _MARKUP = regex.compile(
     ^```[a-z0-9_+\-.#]*\n (?P<block>.*?) (?:\n?```$ | \Z)
     | (?<!`) (?P<ticks>`++) (?P<as_is>[^`\n]+) (?P=ticks)
     | \\ (?P<as_is>[\\*_`~|>\[\]\#@<&-])
-    | (?P<mark>\*\*\*|\*\*|~~|\|\|) (?=[^\s*]) (?P<marked>(?:\\.|[^\n\\])+?) (?<=[^\s*]) (?P=mark) (?!\*)
-    | (?<![\w*]) (?P<thin>\*|__) (?=[^\s*]) (?P<marked>(?:\\.|[^\n\\])+?) (?<=[^\s*]) (?P=thin) (?![\w*])
+    | (?P<mark>\*\*\*|\*\*|~~|\|\||(?<![\w*])(?:\*|__)) (?=[^\s*])
     | ^ (?:-\#|\#{1,3}) [ ]
     | \[[^\[\]\n]+\] \( (?P<as_is>https?://[^\s()]+) \)
     """,
     regex.VERBOSE | regex.MULTILINE | regex.DOTALL | regex.IGNORECASE,
 )
+_INSIDE = r"(?:\\.|[^\n\\])"
+_CLOSED = {
+    mark: regex.compile(rf"({_INSIDE}+?)(?<=[^\s*]){regex.escape(mark)}{after}|{_INSIDE}*+", regex.DOTALL)
+    for after, marks in ((r"(?!\*)", ("***", "**", "~~", "||")), (r"(?![\w*])", ("*", "__")))
+    for mark in marks
+}
+"""By mark, what stands between it and the one that closes it in the same line; else the rest of the line."""
 
 
 def seen(text: str) -> str:
@@ -77,33 +85,48 @@ def without_markup(text: str, nested: int = 8) -> str:
     """Markdown as plain text, for platforms that do not render it. Code stays as it is, and so do marks in more marks
     than `nested`."""
 
-    def meant(found: regex.Match[str]) -> str:
-        if found["marked"]:
-            return without_markup(found["marked"], nested - 1)
-        return found["block"] or found["as_is"] or ""
-
-    return _MARKUP.sub(meant, text) if nested else text
+    parts, at = list[str](), 0
+    unclosed: dict[str, int] = {}  # by mark, up to where none closes it, which is looked for once in a line
+    while nested and (found := _MARKUP.search(text, at)):
+        parts.append(text[at : found.start()])
+        mark, at = found["mark"], found.end()
+        if not mark:
+            parts.append(found["block"] or found["as_is"] or "")
+            continue
+        said = _CLOSED[mark].match(text, at) if at >= unclosed.get(mark, 0) else None
+        if said and said[1]:
+            parts.append(without_markup(said[1], nested - 1))
+            at = said.end()
+        else:
+            unclosed[mark] = said.end() if said else unclosed[mark]
+            at = found.start() + 1
+            parts.append(text[found.start()])
+    return "".join([*parts, text[at:]])
 
 
 def _unmasked(text: str) -> str:
     samples = _samples(text)
 
     def shown(link: regex.Match[str]) -> str:
-        if any(start <= link.start() and link.end() <= end for start, end in samples) or _names_its_host(link):
+        if _within(samples, link) or _names_its_host(link):
             return link[0]
         words = link["words"].strip()
         return f"{words} ({link['url']})" if words else link["url"]
 
     def parted(rest: regex.Match[str]) -> str:
         """The bracket in a form that Discord cannot take for part of a link."""
-        inside = any(start <= rest.start() and rest.end() <= end for start, end in samples + named)
-        return rest[0] if inside else "] "
+        return rest[0] if _within(samples, rest) or _within(named, rest) else "] "
 
     shorter = _MASKED.sub(shown, text)
     if shorter != text:
         return shorter
     named = [link.span() for link in _MASKED.finditer(text) if _names_its_host(link)]
     return _STILL_MASKED.sub(parted, text)
+
+
+def _within(spans: list[tuple[int, int]], found: regex.Match[str]) -> bool:
+    place = bisect_right(spans, found.start(), key=itemgetter(0))
+    return place > 0 and found.end() <= spans[place - 1][1]
 
 
 def _names_its_host(link: regex.Match[str]) -> bool:

@@ -11,7 +11,7 @@ _LINE = 150
 _WHAT = 200
 _SEGMENTS = 3  # segments of a path that are shown
 
-_SUMMARY = Pattern(r"^\W*(?:summary|zusammenfassung)\W*:\s*(?P<x>.{3,})$", re.IGNORECASE | re.MULTILINE)
+_SUMMARY = Pattern(r"^[^\w\n]*(?:summary|zusammenfassung)\W*:\s*(?P<x>.{3,})$", re.IGNORECASE | re.MULTILINE)
 _HERE = Pattern(
     r"here(?:['’]s| is) what (?:i|we) (?:did|changed|built|implemented|created)\s*[:.]?\s*(?P<x>[^\n]{10,200})",
     re.IGNORECASE,
@@ -70,7 +70,7 @@ _COMMIT = Pattern(
     r"\bcommit(?:s|ted)?\b[\s:`'\"(]*(?P<one>[0-9a-f]{7,40})\b|\[[\w/.-]+ (?P<two>[0-9a-f]{7,40})\]", re.IGNORECASE
 )
 _LINK = Pattern(r"https?://[^\s<>()\"'`\]]+")
-_PATH = Pattern(r"(?<![\w/:.])(?:~|\.{1,2})?/?(?:[\w.@-]+/)+[\w@-][\w.@-]*\.\w{1,8}\b|`(?P<named>[\w@-]+\.\w{1,8})`")
+_PATH = Pattern(r"(?<![\w/:.@-])(?:~|\.{1,2})?/?(?:[\w.@-]+/)+[\w@-][\w.@-]*\.\w{1,8}\b|`(?P<named>[\w@-]+\.\w{1,8})`")
 _END = Pattern(r"(?<=[.!?。！？])\s|(?<=[。！？])")
 
 

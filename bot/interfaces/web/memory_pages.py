@@ -1,8 +1,7 @@
 """Pages for memory: blocks with a slider over their versions, stored entries, facts, and a journal of changes."""
 
-import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby, zip_longest
 from typing import Any
 
@@ -13,6 +12,7 @@ from starlette.responses import Response
 from bot.interfaces.web.render import colors
 from bot.interfaces.web.request import FAILURES, Context, outcome, told
 from bot.services.memory.block_results import EditResult
+from memory.blocks.changes import differing
 from texts import _, error_text, gettext_noop
 
 _CHANGES = 500
@@ -133,27 +133,34 @@ class DiffRow(Struct, frozen=True):
 
 def side_by_side(before: str, after: str) -> list[DiffRow]:
     """Two texts line by line, with the words that went and came marked."""
-    one, other = before.splitlines(), after.splitlines()
     rows: list[DiffRow] = []
-    for kind, start, end, first, last in difflib.SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
-        if kind == "equal":
-            rows += [DiffRow(Markup.escape(line), Markup.escape(line), same=True) for line in one[start:end]]
+    for same, went, came in _parts(before.splitlines(), after.splitlines()):
+        if same:
+            rows += [DiffRow(Markup.escape(line), Markup.escape(line), same=True) for line in went]
         else:
-            rows += [_changed(*pair) for pair in zip_longest(one[start:end], other[first:last])]
+            rows += [_changed(*pair) for pair in zip_longest(went, came)]
     return rows
+
+
+def _parts(one: Sequence[str], other: Sequence[str]) -> Iterator[tuple[bool, Sequence[str], Sequence[str]]]:
+    """The parts of two sequences in order: whether one is the same in both, and what stands in each."""
+    done = 0
+    for start, end, first, last in reversed(differing(one, other)):
+        yield True, one[done:start], one[done:start]
+        yield False, one[start:end], other[first:last]
+        done = end
+    yield True, one[done:], one[done:]
 
 
 def _changed(before: str | None, after: str | None) -> DiffRow:
     if before is None or after is None:
         shown = [None if each is None else Markup.escape(each) for each in (before, after)]
         return DiffRow(shown[0], shown[1], same=False)
-    one, other = re.findall(r"\w+|\W", before), re.findall(r"\w+|\W", after)
-    matcher = difflib.SequenceMatcher(None, one, other, autojunk=False)
-    left, right = list[Markup](), list[Markup]()
-    for kind, start, end, first, last in matcher.get_opcodes():
-        left.append(_marked("del", one[start:end], kind == "equal"))
-        right.append(_marked("ins", other[first:last], kind == "equal"))
-    return DiffRow(Markup().join(left), Markup().join(right), same=False)
+    left, right = Markup(), Markup()
+    for same, went, came in _parts(*(re.findall(r"\w+|\W", each) for each in (before, after))):
+        left += _marked("del", went, same)
+        right += _marked("ins", came, same)
+    return DiffRow(left, right, same=False)
 
 
 def _marked(tag: str, words: Sequence[str], same: bool) -> Markup:

@@ -19,6 +19,7 @@ from sources.text import one_line
 LONGEST, LONGEST_NOTE = 4_000, 30_000  # characters of a text that are read, and of a note that is kept in parts
 _FOLDER = Path(__file__).parent
 _SHORTEST_LAST, _SHORTEST_FIRST = 5, 8  # letters of a part of a compound that is an idea by itself (Nuss-allergie)
+_LONGEST_COMPOUND = 80  # letters of a word whose parts are looked at
 _MOST_QUERIES, _MOST_WORDS, _MOST_SENTENCES = 8, 24, 40
 
 
@@ -215,7 +216,8 @@ class Language:
     def ideas(self, text: str, *, asked: bool) -> dict[str, frozenset[str]]:
         """Ideas that a text touches, each with the words that did, without spaces and in compounds as a part."""
         stems, gap, hits = list(map(self.stem, self.tokens(text))), " " * self.spaced, set()
-        parts = [stem[at:] for stem in stems for at in range(1, len(stem) - _SHORTEST_LAST) if self.compounds]
+        joined = [stem for stem in stems if self.compounds and len(stem) <= _LONGEST_COMPOUND]
+        parts = [stem[at:] for stem in joined for at in range(1, len(stem) - _SHORTEST_LAST)]
         line, listed = f"{gap}{gap.join((*stems, *parts))}{gap}", self.asked if asked else self.stated
         for term in sorted(frozenset[str]().union(*listed.values()), key=len, reverse=True):
             stem = self.stem(term)

@@ -11,7 +11,7 @@ from bot.config.block_templates import TEMPLATES
 from bot.services.names import is_shared, shown_block
 from bot.services.results import Listing, Markup, Result, Row
 from memory.blocks import Block
-from memory.blocks.changes import Change, ChangeKind, Step, Writer, played
+from memory.blocks.changes import Change, ChangeKind, Step, Writer, differing, played
 from memory.blocks.edits import LOG_DESCRIPTIONS
 from memory.blocks.history import Piece
 from memory.blocks.revert import RevertResult
@@ -177,11 +177,9 @@ class Diff(Result):
 
     def data(self) -> Any:
         one, other = self.before.splitlines(), self.after.splitlines()
-        found = difflib.SequenceMatcher(None, one, other, autojunk=False).get_opcodes()
         parts = [
             {"line": start + 1, "removed": one[start:end], "added": other[first:last]}
-            for kind, start, end, first, last in found
-            if kind != "equal"
+            for start, end, first, last in reversed(differing(one, other))
         ]
         about = {"block": self.block, "from": self.older, "to": self.newer}
         return {**about, "lines": self._unified(), "parts": parts}
