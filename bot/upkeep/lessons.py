@@ -9,7 +9,7 @@ from bot.upkeep.background_calls import Lessons, Preference, Preferences, known
 from bot.upkeep.consolidation import Draft, in_order, numbered
 from bot.upkeep.prompts import corrections_text, sayings_text
 from memory.knowledge.entries import NewEntry, Origin, is_category
-from memory.knowledge.feedback import Correction
+from memory.knowledge.feedback import ORDERS, Correction
 from memory.knowledge.upkeep.planned_changes import Learn, Mark, Part, Pass
 from memory.knowledge.upkeep.specifics import unsaid
 from memory.people.audience import Scope
@@ -27,7 +27,7 @@ _NEEDED = {"strong": 1, "mild": 2, "casual": 3}
 """How often a preference must have been shown, by its strength."""
 _DIRECTION = Pattern(
     r"(?:^|[.!?;]\s+|,\s+)("
-    r"(?:please\s+)?(?:don['’]t|do not|never|stop)\s(?!mind\b|worry\b|know\b|think\b|bother\b|care\b|it\b)[^.!?\n]{3,}"
+    rf"(?:please\s+)?(?:don['’]t|do not|never|stop)\s(?!{ORDERS}|it\b)[^.!?\n]{{3,}}"
     r"|(?:bitte\s+(?:nicht|nie(?:mals)?|kein\w*)|hör\s+auf|nie\s+wieder|niemals)\s[^.!?\n]{3,})",
     re.IGNORECASE,
 )

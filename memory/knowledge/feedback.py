@@ -28,12 +28,16 @@ class Signal(StrEnum):
     FAILURE = "tool_failure"
 
 
+ORDERS = (
+    r"(?:mind|worry|know|think|bother|care|(?:let\s+(?:me|us)\s+)?forget|(?:the\s+|my\s+|all\s+)*(?:timer|alarm)s?)\b"
+)
+"""What follows "don't", "never" or "stop" where nothing is said against an answer."""
 _CORRECTS = UnicodePattern(
-    r"""^\W*(?:
+    rf"""^\W*(?:
     no[,.!]\s | nope\b | wrong[,.!] | actually, | i\s+(?:meant|said)\b | try\s+again\b
     | (?:no,?\s+)?(?:that|this|it)(?:['’]s|\s+is|\s+was)\s+(?:wrong|incorrect|not\s+(?:right|correct|true|what))
     | (?:you['’]re|you\s+are|you\s+were)\s+(?:wrong|mistaken) | that\s+did(?:n['’]t|\s+not)\s+work
-    | (?:please\s+)?(?:don['’]t|do\s+not|never|stop)\s(?!mind\b|worry\b|know\b|think\b|bother\b|care\b)
+    | (?:please\s+)?(?:don['’]t|do\s+not|never|stop)\s(?!{ORDERS})
     | nein[,.!]\s | nee[,.!]\s | falsch[,.!] | eigentlich,?\s | ich\s+(?:meinte|sagte|habe\s+gesagt)\b
     | (?:das|es)\s+(?:stimmt|passt|geht)\s+(?:so\s+)?nicht | du\s+(?:irrst|liegst\s+falsch)
     | (?:das|es)\s+(?:ist|war)\s+(?:falsch|nicht\s+richtig|nicht\s+korrekt)
