@@ -4,6 +4,7 @@ import os
 import re
 import tomllib
 from collections.abc import Iterable, Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, get_args
 
@@ -363,6 +364,11 @@ def test_a_file_of_settings_whose_name_cannot_be_one_is_named(tmp_path: Path) ->
         text = problems(tmp_path, {"CARINA_CONFIG": name})
         assert "CARINA_CONFIG" in text
         assert why in text
+
+
+def test_when_blocks_get_a_checkpoint_is_configured(tmp_path: Path) -> None:
+    policy = loaded(tmp_path, "[memory]\ncheckpoint_minutes = 2\ncheckpoint_kilobytes = 3\n").memory.checkpoints()
+    assert (policy.age, policy.size) == (timedelta(minutes=2), 3_000)
 
 
 def test_what_is_not_configured_is_known_with_the_setting_that_would_do_it(tmp_path: Path) -> None:

@@ -231,7 +231,8 @@ async def test_an_answer_has_no_languages_that_a_server_would_refuse(here: Harne
     await here.source().endpoint.send(delivery(place(asked), "ah", message(asked)))
     asked = here.ana.post("?", langs=("not one!",))
     await here.source().endpoint.send(delivery(place(asked), "ah", message(asked)))
-    assert [post.record["langs"] for post in here.bot.posts] == [["fr", "pt-BR"], ["en"]]
+    await here.source(post_languages=("ja",)).endpoint.send(delivery(place(asked), "oh", message(asked)))
+    assert [post.record["langs"] for post in here.bot.posts] == [["fr", "pt-BR"], ["en"], ["ja"]]
 
 
 async def test_a_post_of_ours_can_be_taken_back(here: Harness) -> None:

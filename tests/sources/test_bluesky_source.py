@@ -5,6 +5,7 @@ import dataclasses
 import re
 import stat
 import time
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from aiohttp.test_utils import TestServer
 from atproto_client import Session, SessionEvent
 
 from memory.people.audience import PUBLIC, Trust
-from memory.store.clock import to_text
+from memory.store.clock import to_text, utc_now
 from memory.store.ids import PersonId
 from sources.base import Deliver, Kind
 from sources.bluesky.failures import NoAnswer, RateLimited, ServerUnreachable
@@ -357,6 +358,15 @@ async def test_a_deletion_of_a_post_is_heard_even_if_its_answer_is_to_a_later_on
     earlier.delete()
     await source._watched.poll(here.deliver)
     assert [each.subject for each in here.heard if each.kind is Kind.DELETE] == [here.heard[1].external_id]
+
+
+async def test_what_is_older_than_is_read_back_is_not_heard(here: Harness) -> None:
+    source = await here.begun(read_back_days=2)
+    for text, days in (("new", 1), ("old", 3)):
+        here.mention(text)
+        here.bot.world.told[here.bot.did][-1]["indexedAt"] = to_text(utc_now() - timedelta(days=days))
+    await here.poll(source, 2)
+    assert (here.texts, here.why) == (["new"], ["too_old"])
 
 
 # -------------------------------------------------------------------------------------------- likes and follows

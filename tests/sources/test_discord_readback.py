@@ -110,6 +110,14 @@ async def test_a_place_of_which_only_the_id_is_known_at_first_is_read_later(
     assert (ear.gaps.closed, [*ear.gaps.open]) == ({}, [span])
 
 
+async def test_what_is_older_than_is_read_back_is_not_heard(server: DiscordServer, ana: Person) -> None:
+    general, ear, _ = await one_missed(server, ana)
+    async with connected(server, ear, read_back_days=1e-7):
+        await ana.say(general, "<@bot> live")
+        await ear.next(lambda heard: heard.text == "live")
+    assert [one.text for one in ear.heard] == ["live"]
+
+
 async def test_what_is_more_than_is_read_back_is_said(server: DiscordServer, ana: Person) -> None:
     general = channel(server)
     ear = await heard_before(ana, general)

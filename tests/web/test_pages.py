@@ -33,6 +33,7 @@ from memory.store.faults import commit_point
 from memory.store.ids import PersonId, PlaceId, ReminderId
 from sources.terminal import PERSON
 from sources.text import source_name
+from tests.bot.stage import until
 from tests.web.site import TOML, Site, site
 from tests.wire.model import Answer, Call, Calls, ModelServer
 from texts import speaking
@@ -720,6 +721,19 @@ async def test_a_block_that_was_created_or_deleted_has_its_undo_in_the_journal(s
     assert "Deleted block recipes" in await undone("memory.delete")
     assert "Block recipes is back." in await undone("memory.restore")
     assert "recipes" in [each["block"] for each in await s.call("memory.list")]
+
+
+async def test_activity_is_kept_as_long_as_is_configured(tmp_path: Path) -> None:
+    events = "SELECT count(*) FROM activity_events"
+    async with site(tmp_path) as s:
+        await s.call("memory.create", label="recipes", description="What we cook")
+        assert await s.app.services.database.read(lambda rows: rows.number(events)) > 0
+    async with site(tmp_path, f"{TOML}\n[activity]\nkeep_days = 1e-9\n") as s:
+
+        async def gone() -> bool:
+            return await s.app.services.database.read(lambda rows: rows.number(events)) == 0
+
+        await until(gone)
 
 
 async def test_what_was_decided_is_one_line_and_the_record_says_what_was_answered(demo: Site) -> None:

@@ -107,6 +107,14 @@ async def test_load_balancing_asks_who_was_asked_longest_ago_over_restarts(tmp_p
     assert model.asked() == ["Cat", "Ant", "Bee", "Cat"]
 
 
+async def test_who_knows_the_preferred_domain_answers_what_fits_nobody(tmp_path: Path) -> None:
+    model = Cast()
+    async with running(tmp_path, Setting(model, toml=f'{DYNAMIC}preferred_domain = "Gardens"\n')) as service:
+        for number in (1, 2):
+            await service.heard(said("x", number))
+    assert model.asked() == ["Ant", "Ant"]
+
+
 async def test_everybody_answers_at_all_each_under_its_own_name_and_once(tmp_path: Path) -> None:
     model = Cast(Bee=["Bee says hello."])
     async with talked(tmp_path, Setting(model, toml=DYNAMIC), "@all how are you?") as service:
