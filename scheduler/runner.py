@@ -279,7 +279,7 @@ class Runner:
             if attempts < MAX_ATTEMPTS:
                 wait = _WAITS[min(attempts, len(_WAITS)) - 1]
                 again = ngettext_lazy(
-                    "failed {count} time, trying again: {words}",
+                    "failed once, trying again: {words}",
                     "failed {count} times, trying again: {words}",
                     attempts,
                     words=words,

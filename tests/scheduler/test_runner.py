@@ -113,7 +113,7 @@ async def test_what_fails_is_tried_again_and_then_given_up_until_the_next_time(
     await here.tick()
     job = await here.job("daily")
     assert job.attempts == 1
-    assert f"failed 1 time, trying again: {error.__name__}: no such thing" in job.last_detail
+    assert f"failed once, trying again: {error.__name__}: no such thing" in job.last_detail
     await here.pass_by(6 * HOUR, MINUTE)
     job = await here.job("daily")
     assert (job.last_outcome, job.attempts, job.status) == ("failed", 0, Status.ACTIVE)

@@ -656,7 +656,7 @@ async def test_words_of_ours_within_rows_are_in_the_language_of_the_reader(demo:
         ("/search?text=lisbon", "enthält lisbon", "contains lisbon"),
         ("/memory", ">Kern<", ">core<"),
         ("/memory?show=facts", ">Vorliebe<", "user_preference"),
-        (f"/messages/{answered}", "Zustellung über API: gesendet", "API: sent"),
+        (f"/messages/{answered}", "Zustellung über API (gesendet)", "API (sent)"),
         ("/commands/search", ">Suchen in", ">Search in"),
         ("/messages", ">Dashboard mit ", "the dashboard with"),
         ("/context", "<td>Kern</td>", "<td>core</td>"),

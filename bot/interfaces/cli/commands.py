@@ -31,7 +31,7 @@ HELP = gettext_noop(
     "chat if no front end is configured and this is a terminal."
 )
 HEADINGS = {
-    gettext_noop("Every day"): ("chat", "remind", "tasks", "events", "search", "why", "summary", "status"),
+    gettext_noop("Everyday use"): ("chat", "remind", "tasks", "events", "search", "why", "summary", "status"),
     gettext_noop("What agents know"): (
         *("memory", "facts", "archival", "graph", "context", "folder", "project", "dream"),
     ),

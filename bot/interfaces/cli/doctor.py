@@ -287,7 +287,7 @@ async def examine_embedder(config: Config, redact: Callable[[str], str]) -> Find
         await embedder.aclose()
     taken = time.perf_counter() - began
     words = _(
-        "{model}: {dimension} dimensions, {taken:.1f} s for the first text",
+        "{model}, {dimension} dimensions, {taken:.1f} s for the first text",
         model=choice.model,
         dimension=dimension_of(made.vector),
         taken=taken,

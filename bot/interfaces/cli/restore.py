@@ -91,7 +91,7 @@ class Restore(Struct, frozen=True):
         backup = next((each for each in backups.listing(folder.path) if each.name == name), None)
         if backup is None:
             where = folder.path / backups.FOLDER
-            none = _("There is no backup “{name}” in {where}. `carina backup list` lists them.", name=name, where=where)
+            none = _("There is no backup “{name}” in {where}. `carina backup list` shows them.", name=name, where=where)
             raise UserError(backups.damaged(folder.path).get(name, none))
         if not from_replica:
             caller.confirm(_("Replace all current data with the backup {name}?", name=name))

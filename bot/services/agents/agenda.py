@@ -154,7 +154,7 @@ class EventRow(Row):
     def line(self, markup: Markup) -> str:
         until = "" if self.ends is None else _(", until {ends}", ends=markup.time(self.ends))
         again = f" ({self.repeats})" if self.repeats else ""
-        return f"{markup.time(self.at)}{until}: {markup.text(self.text)}{again}"
+        return f"{markup.text(self.text)} – {markup.time(self.at)}{until}{again}"
 
 
 class CalendarRow(Row):

@@ -79,7 +79,7 @@ class AddTask(Arguments):
 
 class ChangeTask(Arguments):
     task: _Task
-    title: Annotated[_Words, Param("What to do instead", metavar="TEXT")] = ""
+    title: Annotated[_Words, Param("New title", metavar="TEXT")] = ""
     notes: Annotated[str, Field(max_length=4_000), Param("Notes about the task", metavar="TEXT")] = ""
     state: Annotated[Status | None, Param("Status of the task", labels={"cancelled": "Canceled"})] = None
     priority: Annotated[Priority | None, Param("How urgent it is")] = None
@@ -136,7 +136,7 @@ def tree_lines(rows: Sequence[TaskRow], markup: Markup) -> list[str]:
 
 class Tasks(Listing[TaskRow]):
     def lines(self, markup: Markup) -> list[str]:
-        return tree_lines(self.rows, markup) or [_(self.empty)]
+        return [*filter(None, [self.head]), *tree_lines(self.rows, markup)] or [_(self.empty)]
 
 
 class TemplateRow(Row):
@@ -215,7 +215,7 @@ class TaskLists(ZonedService, frozen=True):
             parent=None if above is None else above.id,
         )  # fmt: skip
         made = task_templates.create_tasks(tx, template, new)
-        return Tasks.of(TaskRow.of(each, self.zone_of(tx, caller)) for each in made)
+        return Tasks.of((TaskRow.of(each, self.zone_of(tx, caller)) for each in made), head=f"{_('Added')}:")
 
     @operation("tasks.template.list", "List your task templates", Action.AGENDA)
     @suggestions("task templates")

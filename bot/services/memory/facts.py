@@ -94,7 +94,7 @@ class Facts(MemoryService, frozen=True):
         agent = find_living(tx, agent).id
         session = self._session(tx, facts.listing(tx, caller.scope, agent, (caller.person,)), said)
         source = Source("hand", agent, session, None, caller.person, caller.scope.audience, caller.trust)
-        return Entry(done=_("Kept"), row=self._row(caller, self._learned(tx, said, source, caller.scope)))
+        return Entry(done=_("Saved"), row=self._row(caller, self._learned(tx, said, source, caller.scope)))
 
     @operation("facts.confirm", "Confirm one of your facts", Action.CHANGE_OWN)
     def confirm_fact(self, tx: Tx, caller: Caller, fact: _Which) -> Entry[FactRow]:

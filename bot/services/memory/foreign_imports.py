@@ -239,7 +239,7 @@ def _origin(rows: Rows, given: str) -> str:
     """The import whose name begins so. Raises UserError."""
     found = {each.origin for each in import_outcomes.past_imports(rows) if each.origin.startswith(given)}
     if len(found) != 1:
-        raise UserError("There is no import “{origin}” here. `carina import report` lists them.", origin=given)
+        raise UserError("There is no import “{origin}” here. `carina import report` shows them.", origin=given)
     return found.pop()
 
 

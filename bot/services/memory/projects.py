@@ -122,7 +122,7 @@ class Projects(MemoryService, frozen=True):
 
 
 def _kept(items: Iterable[Item], more: str = "") -> Listing[LearningRow]:
-    return Listing.of(map(LearningRow.of, items), _("Nothing was saved."), more, head=_("Kept:"))
+    return Listing.of(map(LearningRow.of, items), _("Nothing was saved."), more, head=_("Saved:"))
 
 
 def _found(rows: Rows, caller: Caller, which: str) -> Item:

@@ -311,7 +311,7 @@ def _block_lines(turn: NightTurn, named: NamedBlock, past: ChangeLog, changes: S
     counts = [ngettext("{count} change", "{count} changes", len(steps))]
     counts += [ngettext("{count} character removed", "{count} characters removed", gone)] if gone else []
     text = _("“{text}”", text=one_line(came, _SHOWN)) if came else _("nothing new")
-    return [_("wrote in block {name} ({counts}): {text}", name=named.name, counts=", ".join(counts), text=text)]
+    return [_("wrote in the block {name} ({counts}): {text}", name=named.name, counts=", ".join(counts), text=text)]
 
 
 def _entry_line(rows: Rows, noted: JournalEntry) -> str:

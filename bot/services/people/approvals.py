@@ -316,7 +316,9 @@ class Approvals(Service, frozen=True):
         number = ending(tx, "permission_grants", permit)
         now, who = self.clock(), caller.approver
         if (found := permission_grants.revoke(tx, GrantId(number), now)) is None:
-            raise UserError("There is no lasting permission {number}. `carina permits list` lists them.", number=permit)
+            raise UserError(
+                "There is no lasting permission “{number}”. `carina permits list` shows them.", number=permit
+            )
         of = found.audience, who.person, found.request, found.id, found.agent, found.kind
         permission_requests.note(tx, permission_requests.Entry("revoked", now, *of, detail=who.door))
         return Entry(done=_("Revoked"), row=GrantRow.of(tx, found))

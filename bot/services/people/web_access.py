@@ -96,7 +96,7 @@ class WebAccess(Struct, frozen=True):
     async def sign_out(self, _caller: Caller, session: _Session) -> str:
         wanted = [each.id for each in await self._rows(Kind.SESSION) if session in (each.id, each.number, "all")]
         if not wanted:
-            raise UserError("There is no such session. `carina dashboard sessions` lists them.")
+            raise UserError("There is no such session. `carina dashboard sessions` shows them.")
         for each in wanted:
             await self.drop(each)
         return ngettext("Signed out {count} browser.", "Signed out {count} browsers.", len(wanted))

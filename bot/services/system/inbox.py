@@ -331,7 +331,7 @@ def _steps(rows: Rows, turn: StoredRow, now: datetime, scope: Scope) -> list[Sta
         found.append(StageRow(kind="model", name=row["model"], at=at, ended=at, detail=cached, **more))
     for row in metrics.approvals(rows, turn["id"]):
         until = row["decided_at"] or (to_text(now) if row["status"] == "waiting" else row["expires_at"])
-        name = _("Approval: {state}", state=_(row["status"]))
+        name = _("Approval ({state})", state=_(row["status"]))
         found.append(StageRow(kind="approval", name=name, at=from_text(row["created_at"]), ended=from_text(until)))
     for row in metrics.tool_calls(rows, turn["id"]):
         at = from_text(row["at"])
@@ -352,7 +352,7 @@ def _deliveries(rows: Rows, turn: TurnId, now: datetime, scope: Scope) -> list[S
         ended = from_text(row["sent_at"]) if row["sent_at"] else now if row["status"] == "pending" else None
         at = from_text(row["created_at"])
         status = _(_DELIVERIES.get(row["status"], row["status"]))
-        name = _("Delivery via {source}: {status}", source=source_name(row["source"]), status=status)
+        name = _("Delivery via {source} ({status})", source=source_name(row["source"]), status=status)
         detail = shown_error(row["last_error"] or "", row["audience"], scope)
         found.append(StageRow(kind="delivery", name=name, at=at, ended=ended or at, detail=detail))
     return found

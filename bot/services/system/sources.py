@@ -26,6 +26,7 @@ from memory.data_sources import DataSource, SourceType, Subscription
 from memory.people.audience import OWNER
 from memory.store.database import Rows, Tx
 from sources.terminal import SOURCE
+from sources.text import source_name
 from sources.web import WebRefused, checked_url
 from texts import _, error_text, gettext_noop, ngettext
 
@@ -86,7 +87,7 @@ class SourceInfo(Row):
 
     def line(self, markup: Markup) -> str:
         checked = self.every_minutes > 0
-        failed = ngettext("failed {count} time in a row", "failed {count} times in a row", self.failures)
+        failed = ngettext("failed once", "failed {count} times in a row", self.failures)
         parts = [
             self.told(markup, "{name} ({type}, {address})"),
             _("paused") if self.paused else "",
@@ -193,7 +194,7 @@ class SourceSettings(Service, frozen=True):
         """Where people are heard; feeds and such to those alone who may know of them."""
         paused = {each: self.places.accounts.held.get(("pause", each)) for each in (*self.fronts, SOURCE)}
         fronts = (
-            SourceRow.from_record(by, source=each, title=each.capitalize(), paused=by is not None)
+            SourceRow.from_record(by, source=each, title=source_name(each), paused=by is not None)
             for each, by in paused.items()
         )
         fed = (each for each in data_sources.listing(rows) if caller.scope.may_use(each.audience))
@@ -204,14 +205,14 @@ class SourceSettings(Service, frozen=True):
         if not (front := await self._changed(caller, source, paused=True)):
             return _("Paused. Anything new is reported when you resume it; anything sent to a webhook is refused.")
         later = (
-            gettext_noop("I will then read the newest messages in each place.")
+            gettext_noop("When you resume it, I will read the newest messages in each place.")
             if front in self.places.accounts.resumed
             else gettext_noop("I will not read what is said in the meantime.")
         )
         return _(
             "{name} is paused: I read, keep and answer nothing there until `carina source resume {source}`, even "
             "after a restart. {later} Commands still work, and finished answers are still sent.",
-            name=front.capitalize(),
+            name=source_name(front),
             source=front,
             later=_(later),
         )
@@ -225,9 +226,7 @@ class SourceSettings(Service, frozen=True):
         if (read_back := self.places.accounts.resumed.get(front)) is not None:
             read_back()
             meanwhile = gettext_noop("I am reading the newest messages in each place.")
-        return _(
-            "I am reading and answering {source} again. {meanwhile}", source=front.capitalize(), meanwhile=_(meanwhile)
-        )
+        return _("I am active on {source} again. {meanwhile}", source=source_name(front), meanwhile=_(meanwhile))
 
     @suggestions("active sources")
     def suggest_active(self, rows: Rows, _caller: Caller) -> Suggestions:

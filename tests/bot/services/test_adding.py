@@ -184,7 +184,9 @@ def test_help_groups_every_command_once_and_the_everyday_ones_come_first(capsys:
     assert sorted(names) == sorted(offered)
     assert main.run(["--help"]) == 0
     said = capsys.readouterr().out
-    assert said.index("Every day:") < said.index("  remind ") < said.index("Running Carina:") < said.index("  doctor ")
+    assert (
+        said.index("Everyday use:") < said.index("  remind ") < said.index("Running Carina:") < said.index("  doctor ")
+    )
     assert main.run(["help", "remind", "me"]) == 0
     assert "Usage: carina remind me" in capsys.readouterr().out
 

@@ -109,5 +109,5 @@ async def test_what_of_a_review_is_not_kept_is_said(tmp_path: Path) -> None:
     assert told.startswith("kept:\n- found in 1 review: No tests here\nnot kept: a finding is numbered")
     assert told.endswith("\n- meh")
     lines = by_hand.terminal(Plain("UTC", NOON)).splitlines()
-    assert [line.partition(" (")[0] for line in lines[:1] + lines[2:]] == ["Kept:", "Not saved", "- meh"]
+    assert [line.partition(" (")[0] for line in lines[:1] + lines[2:]] == ["Saved:", "Not saved", "- meh"]
     assert by_hand.aside(Plain("UTC", NOON)) == "", "it is said once"

@@ -94,7 +94,7 @@ async def test_reading_back_is_promised_only_of_a_source_that_does_it(database: 
     async def told(done: str, source: str) -> str:
         return str((await registry(own).call(f"source.{done}", OLGA, {"source": source})).data()["text"])
 
-    assert "I will then read the newest messages in each place." in await told("pause", "discord")
+    assert "When you resume it, I will read the newest messages in each place." in await told("pause", "discord")
     assert "I will not read what is said in the meantime." in await told("pause", "bluesky")
     with pytest.raises(UserError, match=r"discord is already paused\."):
         await told("pause", "discord")

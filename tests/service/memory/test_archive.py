@@ -142,7 +142,7 @@ async def test_everybody_sees_what_they_may_know_and_changes_what_is_theirs(t: L
     assert CAKE not in (await t.ana.command("facts list", None, t.general)).text
     gone = await t.ana.command("facts forget", {"fact": number(t, "loves cherry pie")}, t.general)
     assert gone.text == "Forgotten: loves cherry pie"
-    assert "Kept" in (await t.ana.command("facts add", {"fact": "prefers tea with milk"}, t.general)).text
+    assert "Saved" in (await t.ana.command("facts add", {"fact": "prefers tea with milk"}, t.general)).text
     assert t.rows("SELECT audience FROM facts WHERE fact = 'prefers tea with milk'") == [
         (f"person:discord:{t.ana.id}",)
     ]
