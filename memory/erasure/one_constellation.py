@@ -41,7 +41,7 @@ _FOUND = """SELECT u.turn_id FROM turn_uses u JOIN messages m ON u.kind = 'messa
 
 
 class ErasureResult(Struct, frozen=True):
-    """What was there, what is left, how many messages of agents were emptied, and which turns restart."""
+    """What was there, what is left, how many answers of agents were emptied, and which turns restart."""
 
     before: dict[str, int]
     after: dict[str, int]
@@ -97,16 +97,21 @@ def _running(rows: Rows) -> tuple[TurnId, ...]:
 
 
 def _empty_answers(tx: Tx, person: PersonId, now: datetime) -> int:
-    """Empty what agents said in turns that answered the person, and what tools quoted of them in other turns.
+    """Empty what agents said in turns that answered the person, what they were told of the person's doing, and what
+    tools quoted of them in other turns. Returns how many of these were answers.
 
     Only recorded links count: answers to others stay, whatever they say.
     """
     theirs = json.dumps(caused(tx, turns_of(tx, person)))
-    sql = f"""SELECT id FROM messages WHERE agent_id IS NOT NULL AND (person_id = :person
-                OR batch_id IN (SELECT value FROM json_each(:turns)) OR (role = 'tool' AND batch_id IN ({_FOUND})))"""
-    holding = [MessageId(row["id"]) for row in tx.all(sql, {"person": person, "turns": theirs})]
+    sql = f"""SELECT id, role = 'assistant' AND content <> '' AS answered FROM messages WHERE agent_id IS NOT NULL
+                AND (person_id = :person OR batch_id IN (SELECT value FROM json_each(:turns))
+                  OR (role = 'tool' AND batch_id IN ({_FOUND})))
+              UNION SELECT message_id, 0 FROM inbox
+                WHERE kind = 'event' AND person_id = :person AND message_id IS NOT NULL"""
+    holding = {MessageId(row["id"]): row["answered"] for row in tx.all(sql, {"person": person, "turns": theirs})}
     outbox.forget(tx, holding)
-    return messages.redact(tx, holding, now)
+    messages.redact(tx, holding, now)
+    return sum(holding.values())
 
 
 def _strip_names(tx: Tx, person: PersonId) -> None:

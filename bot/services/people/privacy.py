@@ -135,11 +135,13 @@ class FoundWords:
     def line(self, markup: Markup) -> str:
         day = markup.time(from_text(self.changed_at))
         if source() != "terminal":
-            text = (
-                gettext_noop("- A copy of my files ({day}) still has some of the words; whoever runs me can delete it.")
-                if self.copy
-                else gettext_noop("- A file in use ({day}) still has some of the words; please tell whoever runs me.")
-            )
+            text = gettext_noop("- A file in use ({day}) still has some of the words; please tell whoever runs me.")
+            if self.copy:
+                text = gettext_noop(
+                    "- A copy of my files ({day}) still has some of the words; whoever runs me can delete it."
+                )
+            elif self.tables and self.tables.keys() <= {"messages", "outbox"}:
+                text = gettext_noop("- some of the words, in what others said or what I answered them")
             return _(text, day=day)
         tables = "".join(f", {table} ({count})" for table, count in self.tables.items())
         kind = _("a copy") if self.copy else _("in use")
@@ -230,8 +232,8 @@ class Receipt(Result):
             deleted.append(_("- answers: {count} (emptied, because they may repeat something)", count=answers))
         bare = _BARE if kept == {"identities": 1} else ""
         lines = [_("This was deleted:"), *deleted] if deleted else [_("There was nothing to delete.")]
-        lines += [_("This remains:"), *(f"- {each}{_(bare)}" for each in _counted(kept))] if kept else []
-        lines += [] if kept or any(not each.copy for each in self.left) else [_("Nothing of it remains in use.")]
+        remains = [_("This remains:"), *(f"- {each}{_(bare)}" for each in _counted(kept))]
+        lines += remains if kept or any(not each.copy for each in self.left) else [_("Nothing of it remains in use.")]
         none = bool(self.words) and not self.left
         return lines + ([_("I searched my files for the deleted words and found none.")] if none else [])
 

@@ -337,6 +337,7 @@ async def test_what_is_left_in_words_of_others_and_in_copies_is_named(service: S
         text = written(receipt)
     assert "A copy of my files (" in text
     assert "There is an older copy" not in text, "which would be told of the same copy again"
+    assert "This remains:" in text
     assert "A file in use (" in text
     assert "Nothing of it remains in use." not in text, "which the file in use would belie"
     assert "carina.db" not in text
@@ -361,11 +362,12 @@ def test_a_backup_of_several_files_is_one_line_of_a_receipt() -> None:
 
 def test_what_remains_is_not_told_as_deleted() -> None:
     counts = FileCounts("home", "carina.db", {"messages": 3, "identities": 1}, {"messages": 0, "identities": 1})
-    receipt = Receipt(
-        id="1", person=ANN.id, asked_by=ANN.id, begun_at="", done_at="2026-03-02T12:00:00.000Z", stores=(counts,)
-    )
+    at = "2026-03-02T12:00:00.000Z"
+    left = (FoundWords("carina.db", copy=False, changed_at=at, samples=1, tables={"messages": 2, "outbox": 1}),)
+    receipt = Receipt(id="1", person=ANN.id, asked_by=ANN.id, begun_at="", done_at=at, stores=(counts,), left=left)
     with reading("discord"):
         deleted, remains = receipt.own_lines(PLAIN)[1:3], receipt.own_lines(PLAIN)[3:]
+    assert remains.pop() == "- some of the words, in what others said or what I answered them"
     assert [each.partition(" (")[0] for each in deleted] == ["This was deleted:", "- messages: 3"]
     assert [each.partition(" (")[0] for each in remains] == ["This remains:", "- accounts and places: 1"]
 

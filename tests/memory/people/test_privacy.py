@@ -19,7 +19,7 @@ from memory.erasure.one_constellation import ErasureResult, compact, empty_log, 
 from memory.jobs import NewJob
 from memory.people.audience import Scope, Trust
 from memory.queue import inbox, messages, outbox, turns
-from memory.queue.payloads import Extras, Quotation
+from memory.queue.payloads import EditEvent, Extras, Quotation
 from memory.queue.steps import (
     CallApproval,
     CallDone,
@@ -33,7 +33,7 @@ from memory.queue.steps import (
 from memory.queue.turns import Turn, TurnMoved
 from memory.store import erasure_records
 from memory.store.database import Tx, Value
-from memory.store.ids import ErasureId, MessageId, PersonId, RequestId, TurnId
+from memory.store.ids import ErasureId, GroupId, MessageId, PersonId, RequestId, TurnId
 from tests.memory.parts import ANN, BOB, GUILD, HALL, NOON, STAR, begun, keep, opened, row_of, spoken, taken
 from tests.memory.people.test_people import TABLES
 
@@ -99,10 +99,15 @@ def test_what_agents_said_in_the_persons_turns_is_emptied_and_that_of_others_sta
     rows = [said(tx, turn, "Quetzal it is."), said(tx, turn, "", args='{"content": "Quetzal"}'),
             said(tx, turn, "kept: Quetzal", "tool")]  # fmt: skip
     stays = said(tx, other, "Toto it is.")
+    told = EditEvent(rows[0], rows[0], None)
+    inbox.add_event(
+        tx, inbox.Event("edit", "1", HALL.id, ANN, GroupId("g"), "Ann edited", other.scope, Trust.STRANGER, told), NOON
+    )
     erased = erase(tx)
     assert [text_of(tx, row) for row in rows] == ["", "{}", ""]
+    assert tx.number("SELECT count(*) FROM messages WHERE content = 'Ann edited'") == 0
     assert text_of(tx, stays) == "Toto it is."
-    assert erased.answers == 3
+    assert erased.answers == 1
     assert set(erased.after.values()) == {0}
     assert erased.before["messages"] == 1
 
