@@ -76,7 +76,7 @@ _KINDS = {
 
 
 class InboxRow(Row):
-    """Something that arrived; the beginning of its words is for pages alone, as far as the caller may read it."""
+    """Something that arrived, and as far as the caller may read it, from whom; its first words are for pages alone."""
 
     id: int
     source: str
@@ -89,19 +89,25 @@ class InboxRow(Row):
     received_at: datetime
     again_at: datetime | None = Field(validation_alias="next_attempt_at")
     text: str = Field("", exclude=True)
+    speaker: str = Field("", exclude=True)
 
     @classmethod
     def of(cls, rows: Rows, row: InRow, scope: Scope) -> "InboxRow":
         error = shown_error(row.last_error, row.audience, scope)
-        return cls.from_record(row, last_error=error, place_name=place_title(place_named(rows, row.place, scope)))
+        place = place_title(place_named(rows, row.place, scope))
+        said = messages.by_ids(rows, () if row.message is None else (row.message,), scope)
+        text, speaker = next(((one_line(each.text, _SHOWN), each.speaker) for each in said), ("", ""))
+        return cls.from_record(row, last_error=error, place_name=place, text=text, speaker=speaker)
 
     @property
     def what(self) -> str:
-        return _(_KINDS.get(self.kind, self.kind.capitalize()))
+        kind = _(_KINDS.get(self.kind, self.kind.capitalize()))
+        return _("{what} from {who}", what=kind, who=self.speaker) if self.speaker else kind
 
     def line(self, markup: Markup) -> str:
         where = markup.place(self.place) if self.place_name == self.place else markup.text(self.place_name)
-        head = self.told(markup, gettext_noop("{what} in {where}, {received_at}"), what=self.what, where=where)
+        what = markup.text(self.what)
+        head = self.told(markup, gettext_noop("{what} in {where}, {received_at}"), what=what, where=where)
         error = f": {markup.text(_(self.last_error))}" if self.last_error else ""
         return f"{head}, {_(_STATES[self.status])}{error}{markup.number(str(self.id))}"
 
@@ -204,10 +210,7 @@ def _listed(
     rows: Rows, caller: Caller, dead: bool = False, limit: int = _SUGGESTED, before: int | None = None
 ) -> list[InboxRow]:
     found = inbox.listing(rows, Status.DEAD if dead else None, limit, before)
-    said = messages.by_ids(rows, [row.message for row in found if row.message is not None], caller.scope)
-    texts = {each.id: one_line(each.text, _SHOWN) for each in said}
-    listed = ((InboxRow.of(rows, row, caller.scope), row.message) for row in found)
-    return [row.model_copy(update={"text": texts.get(of, "") if of else ""}) for row, of in listed]
+    return [InboxRow.of(rows, row, caller.scope) for row in found]
 
 
 def find_message(rows: Rows, which: str) -> InRow:

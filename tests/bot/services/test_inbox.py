@@ -44,6 +44,9 @@ async def test_the_owner_reads_a_guilds_words_and_not_another_persons(service: S
     await service.heard(said("in the hall", 1), said("to you alone", 2, direct(ANN)))
     alone, hall = [str(row["id"]) for row in await call(service, "inbox.list")]
     assert (await call(service, "inbox.show", row=hall))["text"] == "in the hall"
+    listed = Inbox(service.database, IN_CHARGE, utc_now, "UTC", service.resume, lambda: False)
+    shown = await listed.list_rows(owner_at_terminal())
+    assert [each.what for each in shown.rows] == ["Message", "Message from Ann"]
     hidden = "(you cannot read it, or it is gone)"
     assert (await call(service, "inbox.show", row=alone))["text"] == hidden
     assert (await call(service, "inbox.show", somebody(BOB.id), row=hall))["text"] == hidden, "not known there"
