@@ -1,4 +1,4 @@
-"""Agents and groups in the database.
+"""Agents and groups as rows; `bot.services.agents` has the commands.
 
 The configuration seeds them; after that, the database decides. Seeding again changes only what the configuration owns
 and nobody has edited since: existing agents keep their rows, new ones are added, none is removed.

@@ -1,4 +1,4 @@
-"""What agents arrange among themselves: shared tasks, handoff notes, and notes for all.
+"""What agents arrange among themselves, as rows: shared tasks, handoff notes, and notes for all.
 
 Each row is known only to those who heard the turn that wrote it. A turn's changes are visible only where the turn may
 be known: a task is changed only by a turn that all its readers may know about, and only those who heard the reading

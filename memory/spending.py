@@ -1,4 +1,4 @@
-"""Limits on spending for models, the cost of each call, and reservations for running calls; numbers, never text."""
+"""Limits on spending for models, the cost of each call, and reservations for running calls, as rows without text."""
 
 from datetime import datetime, timedelta
 from typing import Any, Literal, TypeAlias, get_args

@@ -1,4 +1,4 @@
-"""Splits an answer into messages of the platform, or a file if it is very long."""
+"""Makes messages of an answer: without lines that a model repeats from its prompt, split, or as a file if very long."""
 
 import dataclasses
 from collections.abc import Sequence

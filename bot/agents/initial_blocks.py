@@ -1,4 +1,4 @@
-"""Creates rows from the configuration: agents, their blocks and groups.
+"""Creates agents with their initial blocks from the configuration; `bot.runtime.bootstrap` does so at the start.
 
 Afterward the database is authoritative: what exists by name stays unchanged, what is missing is added.
 """

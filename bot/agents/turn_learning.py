@@ -1,4 +1,4 @@
-"""What is learned from a turn: facts from people's messages and outside tools; and people's feedback.
+"""What is learned from a turn at its end: facts from messages and outside tools, and people's feedback.
 
 `memory.knowledge.fact_extraction` finds the facts in a text. They are never learned from the agent's own words, nor
 from tools that read memory, which repeat it. Learning happens in the transaction that ends the turn, so that a crash

@@ -1,4 +1,4 @@
-"""Problems of groups that no single table shows: each names both contradicting tables."""
+"""Problems of groups in the configuration that no single table shows: each names both contradicting tables."""
 
 from collections.abc import Iterable, Iterator, Sequence
 

@@ -1,4 +1,4 @@
-"""Asks a group on behalf of the owner's programs, and waits for the answer.
+"""Asks a group for `carina mcp` and other programs of the owner, and waits for the answer.
 
 A question is a message from the owner at the terminal and part of that conversation. The program gets the answer, so
 the terminal does not show it again.

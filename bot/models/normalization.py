@@ -1,4 +1,4 @@
-"""Puts a conversation into a form that every provider accepts. Pure.
+"""Puts a conversation into a form that every provider accepts, before each call. Pure.
 
 Providers refuse a whole conversation because of one odd character, id or unanswered call, and would do so at every
 later turn.

@@ -1,4 +1,4 @@
-"""The emergency halt: created before all other parts, and stored in global.db so that it survives a restart."""
+"""Whether everything is halted: asked by all parts, and stored in global.db so that it survives a restart."""
 
 import asyncio
 from collections.abc import Callable

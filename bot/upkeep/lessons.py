@@ -1,4 +1,4 @@
-"""Learning from people: anti-patterns from corrections, and preferences from earlier messages."""
+"""What a dream learns from people: anti-patterns from corrections, and preferences from earlier messages."""
 
 import re
 from collections import Counter

@@ -1,4 +1,4 @@
-"""People whose messages are left out of everybody else's turns: they opted out, or ask not to be shown to all.
+"""People whose messages others' turns leave out: they opted out, or ask not to be shown to all.
 
 Their earlier messages stay stored for themselves. Choices come from global.db and are copied into every constellation.
 A label comes with a person's message and ends with their next message without it.

@@ -1,5 +1,5 @@
-"""Settings made by command: how a place is heard, which group and model answer there, what is paused, and the language
-for a person."""
+"""Settings by command, as rows: how a place is heard, which group and model answer there, what is paused, and a
+person's language. `bot.services.people.place_settings` has the commands."""
 
 import json
 from collections.abc import Collection

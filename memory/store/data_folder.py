@@ -1,4 +1,4 @@
-"""The data folder: everything that Carina stores, readable only by its owner.
+"""The data folder: everything that Carina stores, readable only by its owner. Folders for agents: `memory.folders`.
 
 One service at a time uses a folder. The lock is the operating system's, so it ends with the process, however that ends;
 the file's content only tells people which process it is. The lock file is never deleted: another process could hold a

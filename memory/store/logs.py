@@ -1,4 +1,4 @@
-"""Logs events with fields, by the standard library's loggers."""
+"""Logs events with fields, by the standard library's loggers; `bot.logs` decides where lines go."""
 
 import logging
 

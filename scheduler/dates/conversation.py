@@ -1,4 +1,4 @@
-"""Times as a conversation goes on with them: those that are moved, those of the past, and where something ends."""
+"""Times relative to what was said before: those that are moved, those of the past, and where something ends."""
 
 import re
 from contextlib import suppress

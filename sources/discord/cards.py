@@ -1,4 +1,4 @@
-"""Discord's colored containers: results and cards, with buttons, menus and pages.
+"""Cards on Discord: colored containers for results and questions, with buttons, menus and pages.
 
 A button's id contains only the question's id and the answer, or an operation and its arguments. Clicks and choices are
 handled by id, so they work after a restart, and rights are checked then. What an approval card says is written in

@@ -1,4 +1,4 @@
-"""Events: storing and listing them, and announcing each occurrence exactly once, some minutes before."""
+"""Events: set, listed, and announced once each, some minutes before. `memory.agenda.calendar` has the rows."""
 
 from contextlib import suppress
 from datetime import datetime, timedelta

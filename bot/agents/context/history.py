@@ -1,4 +1,4 @@
-"""The part of a conversation that a model sees, and how its messages are rendered."""
+"""Which messages of a conversation a model sees, and how they are shown; `bot.upkeep.compaction` summarizes others."""
 
 import functools
 import zlib

@@ -1,4 +1,4 @@
-"""Decides which member answers a message to a group, and what the group remembers of that.
+"""Which member of a group answers a message, and what the group remembers; `bot.runtime.group_routing` chose the group.
 
 The transaction that begins the turn decides and stores the changes: after a crash before it, it decides again; after a
 later crash, the decision stands.

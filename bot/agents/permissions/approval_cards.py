@@ -1,4 +1,4 @@
-"""The approval card: who wants to do what exactly, why, from where, and until when to answer. Pure."""
+"""The text of an approval card: who wants to do what, why, from where, until when; `sources.discord.cards` shows it."""
 
 import json
 import unicodedata

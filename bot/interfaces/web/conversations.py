@@ -1,4 +1,4 @@
-"""Talking to agents over HTTP: messages go through inbox, router, turn and outbox like all others."""
+"""Talking to agents over HTTP, from programs and pages: through inbox, router, turn and outbox like all others."""
 
 import asyncio
 import re

@@ -1,4 +1,4 @@
-"""The newest log lines, without secrets."""
+"""The page of the newest log lines, without secrets; `bot.logs` writes them."""
 
 import logging
 import re

@@ -1,4 +1,4 @@
-"""MCP over HTTP: the tools of `carina mcp`, for programs with a token of the scope admin."""
+"""MCP over HTTP: the tools of `carina mcp` (`mcp_server.py`), for programs with a token of the scope admin."""
 
 import asyncio
 import importlib

@@ -1,4 +1,4 @@
-"""Reminders, events and quiet hours, as commands and buttons call them. Everybody has their own."""
+"""Commands and buttons for reminders, events and quiet hours, everybody's own; `bot.agents.agenda` does the work."""
 
 from collections.abc import Callable
 from datetime import datetime, time, timedelta

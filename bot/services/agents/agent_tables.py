@@ -1,4 +1,4 @@
-"""Agents and groups as tables: settings as key=value, TOML files, what differs, and what is stored by them."""
+"""Agents and groups as commands set, export and compare them; `bot.config.agent_files` reads and writes the TOML."""
 
 import json
 import tomllib

@@ -1,4 +1,4 @@
-"""The costs of models, and budgets for them. Budgets set by command override the configuration."""
+"""Commands for costs of models and for budgets, which override the configuration; `bot.agents.budgets` enforces them."""
 
 import re
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Activity, tasks and notes of agents. Scoped like messages in the place.
+"""Commands for activity, tasks and notes of agents, scoped like messages in the place.
 
 The owner and admins assign, hand over and note as agents do with `coord`, and change tasks with `tasks`
 (tasks.py). What they write is known to the hearers of the place where they call; at the terminal, to the audience

@@ -1,4 +1,4 @@
-"""Long-term entries of agents. Scoped like messages in the place."""
+"""Commands for archival entries, scoped like messages in the place. `memory.knowledge.entries` has the rows."""
 
 import contextlib
 from collections.abc import Mapping

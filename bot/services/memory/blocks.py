@@ -1,4 +1,4 @@
-"""Memory blocks: shown, traced back, and edited by hand.
+"""Commands for blocks: show, trace back, edit by hand. `block_settings.py` creates, renames and deletes them.
 
 Everything is read through the caller's scope, and every change is checked again in its transaction. Blocks have
 readable names: the label and, if several have that label, the owner and the audience.

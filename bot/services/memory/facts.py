@@ -1,4 +1,4 @@
-"""Learned facts: listed, entered by hand, confirmed, corrected, forgotten. Scoped like messages in the place."""
+"""Commands for learned facts, scoped like messages in the place: list, enter by hand, confirm, correct, forget."""
 
 from collections.abc import Collection
 from datetime import datetime

@@ -1,5 +1,4 @@
-"""Folders of files: created, attached to agents, filled, indexed, removed. For agents' access see
-`bot.agents.folder_access`."""
+"""Commands for folders: create, attach to agents, fill, index, remove. `bot.agents.folder_access` is for agents."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

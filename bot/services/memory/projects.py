@@ -1,4 +1,4 @@
-"""What agents learn from projects: findings of reviews, preferences, and ratings of finished ones."""
+"""Commands for what agents learn from projects: findings of reviews, preferences, and ratings of finished ones."""
 
 from collections.abc import Iterable
 from typing import Annotated, ClassVar

@@ -1,4 +1,4 @@
-"""Search of messages and memory: by words, and by conditions as people write them, scoped like messages."""
+"""The search command: by words and by conditions as people write them; `memory.search` finds, as the caller may know."""
 
 import dataclasses
 from collections.abc import Awaitable, Callable, Iterable, Mapping

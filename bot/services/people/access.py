@@ -1,4 +1,4 @@
-"""Who may talk to the agents: strangers with pairing codes; people, roles and guilds let in or shut out.
+"""Decides who may talk to the agents: strangers with pairing codes; people, roles and guilds let in or shut out.
 
 A stranger who writes directly gets a code, once; the message is neither read nor stored, and no model is asked. The
 owner gets a card that says who asks and from where, and decides by a button; or the owner gets the code from the

@@ -1,5 +1,4 @@
-"""Whose messages are ignored: nothing that people say who paused or opted out is stored or answered until they resume,
-in any constellation."""
+"""Whose messages are neither stored nor answered in any constellation: those of people who paused or opted out."""
 
 from dataclasses import dataclass, field
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""People: linked accounts, who talked to agents, their states, and what is known about them.
+"""Commands about people: linked accounts, who talked to agents, their states, and what is known about them.
 
 A link says who a person is. Rights still belong to the account: nobody becomes owner, admin or approved by a link. The
 owner's ids are linked by configuration. Other links are made by codes that both accounts enter.

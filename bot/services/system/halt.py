@@ -1,4 +1,4 @@
-"""The emergency halt: everything stops at once and stays stopped, also across restarts, until it is released."""
+"""Commands of the emergency halt: everything stops and stays stopped, also across restarts, until it is released."""
 
 import asyncio
 import os
