@@ -1,4 +1,4 @@
-"""Begins a turn: gives a speaker's waiting rows to an agent, in one unit of work. `bot.agents.turn_end` ends it.
+"""Begins a turn: assigns waiting rows to an agent of the group, in one unit of work. `bot.agents.turn_end` ends it.
 
 If no agent of the group is active, the rows wait for one, and people are told once.
 """

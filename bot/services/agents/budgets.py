@@ -1,4 +1,4 @@
-"""Commands for costs of models and for budgets, which override the configuration; `bot.agents.budgets` enforces them."""
+"""Commands for costs of models and for budgets, which override the configuration; `bot.agents.budgets` applies them."""
 
 import re
 from collections.abc import Mapping

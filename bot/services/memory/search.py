@@ -1,4 +1,4 @@
-"""The search command: by words and by conditions as people write them; `memory.search` finds, as the caller may know."""
+"""The search command: by words and by conditions as people write them; `memory.search` does the search in a scope."""
 
 import dataclasses
 from collections.abc import Awaitable, Callable, Iterable, Mapping
