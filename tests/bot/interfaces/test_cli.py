@@ -296,7 +296,7 @@ def test_what_the_output_cannot_spell_ends_nothing_and_data_stays_whole(tmp_path
 def test_a_list_at_a_terminal_has_the_numbers_to_type(tmp_path: Path) -> None:
     carina(tmp_path, "chat", "--once", "hello")
     (row,) = carina(tmp_path, "inbox", "list", "--json").data()
-    with closing(Terminal(tmp_path, "inbox", "list")) as terminal:
+    with closing(Terminal(tmp_path, "inbox", "list", COLUMNS="120")) as terminal:
         assert terminal.ended() == 0
         (line,) = terminal.text.splitlines()
     number = str(row["id"])[-6:]
