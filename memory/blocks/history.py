@@ -43,6 +43,8 @@ class ChangeLog:
     """The current values of the parts."""
     start_values: tuple[int, Mapping[str, Any]] = field(default=(0, _NO_PARTS.values), compare=False, repr=False)
     """For a structured block: the version at which its document begins, and the values of its parts there."""
+    sealed: int = 0
+    """The version by which words were withdrawn that earlier ones contain; 0 for none."""
 
     @property
     def version(self) -> int:
@@ -52,6 +54,15 @@ class ChangeLog:
     def range(self) -> str:
         words = gettext_lazy("versions {start} to {version}", start=self.start, version=self.version)
         return f"{words} ({self.why})" if self.why else words
+
+    @property
+    def readable(self) -> "ChangeLog":
+        """The past as others than the owner may read it: without the versions that contain withdrawn words."""
+        if self.sealed <= self.start:
+            return self
+        text, why = played(self.text, self._until(self.sealed)), "what was before contains withdrawn words"
+        later = tuple(step for step in self.steps if step.change.seq > self.sealed)
+        return dataclasses.replace(self, start=self.sealed, text=text, steps=later, why=why)
 
     @cached_property
     def replay(self) -> Replay:

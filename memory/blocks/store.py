@@ -6,6 +6,7 @@ Unreadable blobs are moved to quarantine and the document is rebuilt from sound 
 restored from the block's rendered text as one change by "system": only the record of who wrote it is lost.
 """
 
+import dataclasses
 import secrets
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -64,7 +65,8 @@ class OpenBlock(Struct):
 
     def history(self) -> ChangeLog:
         """All that is kept of the block's past. Raises BlockCorrupt."""
-        return history_of(self.document, blobs(self.rows, BlobKind.ARCHIVE, self.id))
+        kept = history_of(self.document, blobs(self.rows, BlobKind.ARCHIVE, self.id))
+        return dataclasses.replace(kept, sealed=self.sealed)
 
     def saved(self, size: int) -> None:
         """Note that the edit was stored as an update of that many bytes."""

@@ -11,6 +11,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from bot.agents.permissions import who_may
 from bot.agents.permissions.who_may import Action, Approver, People
 from bot.errors import CallError, UserError
 from bot.services.caller import TERMINAL_ONLY, Caller, Via
@@ -109,7 +110,9 @@ class Blocks(ZonedService, frozen=True):
         named = find_named(rows, caller.scope, label)
         block = named.block
         version = block.version if version is None else version
-        text = block.content if version == block.version else block_history(rows, block.id).text_at(version)
+        text = block.content
+        if version != block.version:
+            text = self._readable(caller, block_history(rows, block.id)).text_at(version)
         row = _row(rows, named, caller).model_copy(update={"size": len(text)})
         return ShownBlock(row=row, version=version, newest=block.version, text=text, profile=block.profile)
 
@@ -118,6 +121,7 @@ class Blocks(ZonedService, frozen=True):
         self, rows: Rows, caller: Caller, label: BlockName, before: _Before = None, limit: _Limit = 15
     ) -> History:
         named, past, names = self._past(rows, caller, label)
+        past = self._readable(caller, past)
         steps = [step for step in past.steps if before is None or step.change.seq < before]
         text, changes = played(past.text, steps[:-limit]), list[ChangeRow]()
         for step in steps[-limit:]:
@@ -129,6 +133,7 @@ class Blocks(ZonedService, frozen=True):
     @operation("memory.diff", "Compare two versions of a block", Action.READ_MEMORY)
     def compare(self, rows: Rows, caller: Caller, label: BlockName, older: _Version, newer: _Newer = None) -> Diff:
         named, past = named_past(rows, caller.scope, label)
+        past = self._readable(caller, past)
         newer = past.version if newer is None else newer
         before, after = past.text_at(older), past.text_at(newer)
         return Diff(block=named.name, older=older, newer=newer, before=before, after=after)
@@ -254,6 +259,9 @@ class Blocks(ZonedService, frozen=True):
         """A block with its past, and the names of its writers for the caller."""
         named, past = named_past(rows, caller.scope, label)
         return named, past, _writer_names(rows, past, caller.scope, caller.approver, self.people)
+
+    def _readable(self, caller: Caller, past: ChangeLog) -> ChangeLog:
+        return past if who_may.may(self.people, caller.approver, Action.EDIT_ANY) else past.readable
 
     def _hand(self, caller: Caller) -> Hand:
         return hand_of(self.people, caller, self.clock(), self.checkpoints)

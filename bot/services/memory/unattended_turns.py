@@ -303,7 +303,7 @@ def _turn_row(rows: Rows, turn: NightTurn, found: TurnWrites, scope: Scope) -> T
 
 def _block_lines(turn: NightTurn, named: NamedBlock, past: ChangeLog, changes: Sequence[Change]) -> list[str]:
     seqs = {change.seq for change in changes if change.turn in turn.all}
-    steps: list[Step] = [step for step in past.steps if step.change.seq in seqs]
+    steps: list[Step] = [step for step in past.readable.steps if step.change.seq in seqs]
     if not steps:
         return []
     came = " … ".join(splice.insert for step in steps for splice in step.splices if splice.insert.strip())

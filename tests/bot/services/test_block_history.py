@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
 
 from bot.errors import CallError, UserError
-from bot.services.caller import owner_at_terminal
+from bot.services.caller import Caller, owner_at_terminal
 from bot.services.memory.blocks import Blocks
 from memory import blocks
 from memory.blocks import Author, NewBlock
@@ -16,9 +17,12 @@ from memory.blocks.changes import SYSTEM, Writer, agent_writer, person_writer
 from memory.blocks.schemas import Field, FieldType, ListSchema, MapSchema
 from memory.people.audience import OWNER, PUBLIC, Scope, Trust
 from memory.store.database import Database, Tx
+from memory.store.records import replace
 from sources.terminal import PERSON
-from tests.bot.parts import NOON, MovableClock
-from tests.bot.services.calling import ADA, PEOPLE, SETUP, registry
+from tests.bot.parts import BOB, HALL, NOON, OLGA, MovableClock, ScriptedModel, call, deleted, said, says
+from tests.bot.services.calling import ADA, PEOPLE, SETUP, registry, somebody
+from tests.bot.services.test_why import Answers, curious
+from tests.bot.stage import Setting, talked
 
 JOB = Writer("job:sleeptime")
 
@@ -144,3 +148,35 @@ async def test_a_form_is_for_the_block_that_it_was_opened_for(memory: Memory) ->
     assert (done["text"], done["block"]) == ("mine", "notes in all places")
     with pytest.raises(UserError, match="There is no block “blk_0”"):
         await memory("edit", "blk_0", text="mine")
+
+
+@pytest.mark.parametrize("narrowed", [False, True])
+async def test_withdrawn_words_are_in_the_history_for_the_owner_alone(tmp_path: Path, narrowed: bool) -> None:
+    kept = call("context", operation="append", label="scratchpad", content="Ann loves quetzals.")
+    more = call("context", "later", operation="append", label="scratchpad", content="Bob has a boat.")
+    model = ScriptedModel(says("", kept), says("Noted."), says("", more), says("Noted."))
+    async with talked(tmp_path, Setting(model=model), "I love quetzals") as service:
+        if narrowed:
+            (said_by_ann,) = await service.column("SELECT id FROM messages WHERE content = 'I love quetzals'")
+            await Answers(service).told("narrow", curious(), str(said_by_ann), kind="message")
+        else:
+            await service.heard(deleted(1))
+        await service.heard(said("I have a boat", 2, speaker=BOB))
+        people = service.approvals.people
+        asked = registry(Blocks(service.database, people, service.clock, "UTC"), people=people)
+        bob = replace(somebody(BOB.id), scope=Scope(HALL.audience))
+
+        async def shown(caller: Caller, operation: str, **given: Any) -> str:
+            return str((await asked.call(f"memory.{operation}", caller, {"label": "scratchpad", **given})).data())
+
+        olga = replace(somebody(OLGA.id), scope=Scope(OWNER))
+        assert "quetzals" in await shown(olga, "history")
+        assert "quetzals" in await shown(olga, "show", version=1)
+        history = await shown(bob, "history")
+        assert "Bob has a boat." in history
+        assert "versions 2 to 3" in history
+        assert "quetzals" not in history
+        assert "Bob has a boat." in await shown(bob, "diff", older=2)
+        for operation, given in (("show", {"version": 1}), ("diff", {"older": 1})):
+            with pytest.raises(UserError, match="There is no version 1"):
+                await shown(bob, operation, **given)
