@@ -177,9 +177,7 @@ async def running(folder: Path, locale: str) -> AsyncIterator[tuple[Gallery, Per
         guild.change(robin, roles=[guild.role("Staff", "manage_guild")])
         people = {"Mika": mika.id, "Jonas": jonas.id}
         place = replace(
-            demo._CHANNEL,
-            id=PlaceId(f"discord:{channel.id}"),
-            audience=guild_audience(GuildId(f"discord:{guild.id}")),
+            demo._CHANNEL, id=PlaceId(f"discord:{channel.id}"), audience=guild_audience(GuildId(f"discord:{guild.id}"))
         )
         (folder / "carina.toml").write_text(f'{demo.CONFIGURATION}\n[discord]\ndm = "shared"\n', "utf-8")
         given = {

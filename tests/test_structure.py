@@ -223,12 +223,7 @@ def test_services_know_no_library_of_an_interface() -> None:
     )
 
 
-COMPOSITION = (
-    "bot/app.py",
-    "bot/interfaces/cli/serve.py",
-    "bot/services/",
-    "bot/runtime/",
-)
+COMPOSITION = ("bot/app.py", "bot/interfaces/cli/serve.py", "bot/services/", "bot/runtime/")
 
 
 def test_parts_are_made_by_their_constructors_alone() -> None:

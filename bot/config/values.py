@@ -157,24 +157,9 @@ def _number_as_text(value: object) -> object:
 
 
 TOOLS = (
-    "bluesky",
-    "bluesky_read",
-    "calculate",
-    "context",
-    "coord",
-    "emergency_halt",
-    "events",
-    "facts",
-    "projects",
-    "recall",
-    "reminders",
-    "search",
-    "send_message",
-    "tasks",
-    "web_fetch",
-    "web_search",
-    "working_memory",
-)
+    "bluesky", "bluesky_read", "calculate", "context", "coord", "emergency_halt", "events", "facts", "projects",
+    "recall", "reminders", "search", "send_message", "tasks", "web_fetch", "web_search", "working_memory",
+)  # fmt: skip
 """The tools of an agent whose table names none. Bluesky's and the web's exist only if these are configured."""
 CHOSEN_TOOLS = ("sources", "source_subscribe")
 """Tools that an agent has only if its table names them."""

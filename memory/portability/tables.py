@@ -15,45 +15,20 @@ from memory.store.ids import AgentId, GroupId
 
 DERIVED = frozenset(
     [
-        "migration_checksums",
-        "vector_models",
-        "vector_spaces",
-        "vectors",
-        "vector_queue",
-        "dream_changes",
-        "import_state",
-        "import_audit",
-        "budget_reservations",
-        "pairing_codes",
+        "migration_checksums", "vector_models", "vector_spaces", "vectors", "vector_queue", "dream_changes",
+        "import_state", "import_audit", "budget_reservations", "pairing_codes",
     ]
-)
+)  # fmt: skip
 """Indexes, the indexer's queues, records about the file itself, and data that lasts only minutes."""
 DERIVED_COLUMNS = frozenset({("memory_blocks", "search_text")})
 """Derived from the imported rows."""
 CONVERSATION = frozenset(
     [
-        "messages",
-        "message_files",
-        "inbox",
-        "outbox",
-        "turns",
-        "turn_steps",
-        "turn_uses",
-        "follow_ups",
-        "group_runs",
-        "group_parts",
-        "agent_messages",
-        "activity_events",
-        "agent_presence",
-        "model_usage",
-        "permission_requests",
-        "permission_votes",
-        "permission_audit",
-        "sessions",
-        "passed_over",
-        "gaps",
+        "messages", "message_files", "inbox", "outbox", "turns", "turn_steps", "turn_uses", "follow_ups",
+        "group_runs", "group_parts", "agent_messages", "activity_events", "agent_presence", "model_usage",
+        "permission_requests", "permission_votes", "permission_audit", "sessions", "passed_over", "gaps",
     ]
-)
+)  # fmt: skip
 """What a thin export leaves out."""
 SETTLED: Mapping[tuple[str, str], str] = {
     ("outbox", "status"): "iif(status IN ('pending', 'sending'), 'withdrawn', status)",

@@ -41,11 +41,7 @@ async def test_it_says_when_it_is_ready_and_when_it_has_stopped(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("toml", "said"),
-    [
-        ("[discord]\ndefault_mode = 'loud'", "discord.default_mode"),
-        ("[model", "not valid TOML"),
-    ],
+    ("toml", "said"), [("[discord]\ndefault_mode = 'loud'", "discord.default_mode"), ("[model", "not valid TOML")]
 )
 async def test_a_wrong_setting_is_named_and_the_exit_code_is_2(tmp_path: Path, toml: str, said: str) -> None:
     async with live_service(tmp_path) as t:

@@ -143,29 +143,14 @@ def test_what_is_kept_of_a_post_has_no_words_of_who_opted_out(tmp_path: Path, wh
 @pytest.mark.parametrize(
     ("text", "wants_out"),
     [
-        ("stop", True),
-        ("@me.test STOP!", True),
-        ("Opt out.", True),
-        ("unsubscribe", True),
-        ("/optout", True),
-        ("/privacy optout", True),
-        ("/privacy pause", True),
-        ("/privacy resume", False),
-        ("/privacy see", None),
-        ("Please don’t reply to me!", True),
-        ("Please stop 🛑", True),
-        ("stop replying to me, please", True),
-        ("opt-out", True),
-        ("Hör bitte auf!", True),
-        ("やめてください。", True),
-        ("please", None),
-        ("stop it from raining", None),
-        ("opt in", False),
-        ("stop by tomorrow", None),
-        ("don't stop", None),
+        ("stop", True), ("@me.test STOP!", True), ("Opt out.", True), ("unsubscribe", True), ("/optout", True),
+        ("/privacy optout", True), ("/privacy pause", True), ("/privacy resume", False), ("/privacy see", None),
+        ("Please don’t reply to me!", True), ("Please stop 🛑", True), ("stop replying to me, please", True),
+        ("opt-out", True), ("Hör bitte auf!", True), ("やめてください。", True), ("please", None),
+        ("stop it from raining", None), ("opt in", False), ("stop by tomorrow", None), ("don't stop", None),
         ("", None),
     ],
-)
+)  # fmt: skip
 def test_opting_out_is_all_that_somebody_says(text: str, wants_out: bool | None) -> None:
     assert opting(text) is wants_out
 

@@ -367,14 +367,7 @@ def test_a_wide_table_stands_as_a_paragraph_for_each_row() -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "a | b",
-        "```\n| a | b |\n|--|--|\n| 1 | 2 |\n```",
-        "| a | b |\n|--|",
-        "either | or\n---\nnothing",
-        "",
-    ],
+    "text", ["a | b", "```\n| a | b |\n|--|--|\n| 1 | 2 |\n```", "| a | b |\n|--|", "either | or\n---\nnothing", ""]
 )
 def test_all_else_stays_as_it_is(text: str) -> None:
     assert tables_as_code(text) == text

@@ -55,11 +55,7 @@ class LiveMoment(Moment):
         self._stop_spinner()
         if self._growing is None:
             self._growing = Live(
-                console=self._console,
-                auto_refresh=False,
-                transient=True,
-                redirect_stdout=False,
-                redirect_stderr=False,
+                console=self._console, auto_refresh=False, transient=True, redirect_stdout=False, redirect_stderr=False
             )
             self._growing.start()
         self._growing.update(SegmentLines(lines, new_lines=True), refresh=True)

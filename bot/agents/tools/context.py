@@ -51,30 +51,10 @@ def description_of(rows: Rows, block: Block) -> str:
 
 
 Operation: TypeAlias = Literal[
-    "append",
-    "replace",
-    "write",
-    "edit_range",
-    "undo",
-    "redo",
-    "archive",
-    "load",
-    "swap",
-    "pin",
-    "unpin",
-    "info",
-    "viewport",
-    "set_field",
-    "add_item",
-    "set_item",
-    "remove_item",
-    "share",
-    "unshare",
-    "create",
-    "change",
-    "delete",
+    "append", "replace", "write", "edit_range", "undo", "redo", "archive", "load", "swap", "pin", "unpin", "info",
+    "viewport", "set_field", "add_item", "set_item", "remove_item", "share", "unshare", "create", "change", "delete",
     "restore",
-]
+]  # fmt: skip
 _TAKES = {
     "create": ("content", "description", "limit", "block_type"),
     "change": ("new_label", "description", "limit", "block_type", "made_of", "field"),

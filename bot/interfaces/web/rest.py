@@ -217,8 +217,4 @@ def _responses() -> dict[str, Any]:
     return {"200": {"description": "What came of it", "content": {"application/json": {}}}, "4XX": wrong}
 
 
-ROUTES = (
-    ("GET", "/openapi.json", describe),
-    ("GET", "/api/v1/{name}", operate),
-    ("POST", "/api/v1/{name}", operate),
-)
+ROUTES = (("GET", "/openapi.json", describe), ("GET", "/api/v1/{name}", operate), ("POST", "/api/v1/{name}", operate))

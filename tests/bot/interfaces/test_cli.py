@@ -67,11 +67,7 @@ def test_a_data_folder_that_cannot_be_made_is_one_as_well(tmp_path: Path, comman
         (["chat", "--once", "/nonsense"], 2, "--once: There is no /nonsense in this chat"),
         (["chat", "--once", "/quit"], 2, "--once: that would only end the chat"),
         (["inbox", "list", "--limit", "0"], 2, "--limit: “0” is too small. The minimum is 1."),
-        (
-            ["export", "agent", "Star", "file"],
-            2,
-            "This command does not take “file” here. Use --output FILE.",
-        ),
+        (["export", "agent", "Star", "file"], 2, "This command does not take “file” here. Use --output FILE."),
         (["memory", "edit", "human", "Likes tea."], 2, "does not take “Likes tea.” here. Use --text TEXT."),
         (["quiet", "Europe/Vienna"], 2, "This command does not take “Europe/Vienna”."),
         (["budget", "set", "constellation", "--usd", "abc"], 2, "--usd: “abc” is not a number that"),

@@ -157,8 +157,7 @@ async def test_what_was_said_in_a_dm_is_withheld_from_the_owner_everywhere(askin
     assert "(hidden, because they come from" in shown[1]
     request = str(t.request_of(content))
     refused(
-        await t.olga.command("permits approve", {"request": request, "length": "always"}),
-        "needs approval each time",
+        await t.olga.command("permits approve", {"request": request, "length": "always"}), "needs approval each time"
     )
     shown.append((await t.olga.press(card, "Allow once")).text)
     await t.finished(card, bea.direct)

@@ -57,9 +57,7 @@ def rule(shown: Callable[[], bool], request: Request) -> Reply:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def grouped(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> AsyncIterator[tuple[Live, dict[str, GuildChannel]]]:
+async def grouped(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tuple[Live, dict[str, GuildChannel]]]:
     async with live_service(tmp_path_factory.mktemp("groups"), scripted=True) as made:
         channels = {name: made.guild.text_channel(f"{name}-room") for name in GROUPS}
         tables = (
@@ -100,8 +98,7 @@ async def test_what_takes_long_is_shown_in_one_message_that_goes_after_the_answe
     await until(lambda: [each.what for each in room.log[earlier:]][-1] == "delete", what="its end")
     told = [(each.what, each.content) for each in room.log[earlier:] if each.from_bot]
     assert told[0] == ("create", "pipeline is working on this: stage 1 of 2.\n… Ant: draft")
-    assert [what for what, _ in told] in (
-        ["create", "create", "delete"],
-        ["create", "edit", "create", "delete"],
-    ), "the second stage may be over before the message changes"
+    assert [what for what, _ in told] in (["create", "create", "delete"], ["create", "edit", "create", "delete"]), (
+        "the second stage may be over before the message changes"
+    )
     assert len([each for each in room.from_bot if each.id > said.id]) == 1
