@@ -253,7 +253,7 @@ def _set(tx: Tx, identifier: TaskId, columns: Mapping[str, Value]) -> None:
 def _required(tx: Tx, identifier: TaskId, scope: Scope) -> Task:
     found = get(tx, identifier, scope)
     if found is None:
-        raise Refused("The task is gone.")
+        raise Refused("The task no longer exists.")
     return found
 
 

@@ -234,7 +234,9 @@ class CarFiles(Struct, frozen=True):
         name = "".join(each if each.isalnum() else "-" for each in of.name)
         target = arguments.output or Path.cwd() / f"{name}.car"
         if target.exists():
-            raise UserError("{path} already exists, so nothing was exported.", path=target)
+            raise UserError(
+                "{path} already exists, so nothing was written. Name another file with `--output`.", path=target
+            )
         if not target.parent.is_dir():
             raise UserError("There is no folder {path}.", path=target.parent)
         about = About(kind, of.id, of.name, migrations(File.CONSTELLATION)[-1].version, part.thin)

@@ -41,7 +41,7 @@ def install_approvals(tree: Tree, served: ServedConstellations) -> None:
                 ruling = await services.approvals.answer(request, who, Verdict(offer))
                 await tell(interaction, ruling.words, looks=DONE if ruling.counted else NO)
             else:
-                await tell(interaction, _("This button no longer works."), looks=NO)
+                await tell(interaction, _("This button no longer works. Use the command instead."), looks=NO)
 
     tree.client.add_dynamic_items(hear(PATTERN, answered))
 

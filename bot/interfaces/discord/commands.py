@@ -176,7 +176,7 @@ class Commands(Struct, frozen=True):
             return
         caller = await caller_of(interaction, self.settings)
         words, buttons = await step_buttons(self.registry, caller, declared, chosen)
-        gone = _("It is no longer in the list.")
+        gone = _("That is no longer in the list. Use the command again.")
         await tell(interaction, _INK.text(words) if buttons else gone, looks=CardStyle(items=buttons))
 
     async def _call(self, interaction: Interaction, named: re.Match[str], chosen: str) -> None:
@@ -283,7 +283,7 @@ def with_fields(refused: str, fields: Mapping[str, str]) -> str:
 async def _gone(interaction: Interaction, *_pressed: object) -> None:
     """Answer what an earlier version showed, and this one cannot do."""
     if await defer(interaction):
-        await tell(interaction, _("This button no longer works."), looks=NO)
+        await tell(interaction, _("This button no longer works. Use the command instead."), looks=NO)
 
 
 def _given(declared: Operation, told: str) -> dict[str, Any]:

@@ -74,7 +74,7 @@ class Context(Struct, frozen=True):
     def caller(self, *, sure: bool = False, shown: str = "") -> Caller:
         """Who asks, by their key and nothing else that they send."""
         if self.key is None:
-            raise CallError("Nobody is signed in.")
+            raise CallError("You are not signed in.")
         person = self.key.person
         caller = owner_on_the_web() if person is None else on_own_page(person, self.web.other_audiences(person))
         return replace(caller, sure=sure, shown=shown)

@@ -186,7 +186,7 @@ class TaskLists(ZonedService, frozen=True):
         )  # fmt: skip
         columns = wanted.columns(tx, task, _alike(found, task), now, zone)
         if not columns:
-            raise Refused("Say what to change about the task.")
+            raise Refused("Say what to change.")
         return Entry(done=_("Changed"), row=TaskRow.of(self._put(tx, caller, task, columns)[0], zone))
 
     @operation("coord.reassign", "Give a task to another agent", Action.COORDINATE)

@@ -167,7 +167,7 @@ class BlockSettings(MemoryService, frozen=True):
         schema = None if arguments.content is None else plain_schema(arguments.content, arguments.fields)
         new = NewSettings(arguments.rename, arguments.description, arguments.limit or 0, kind, schema)
         if new == NewSettings():
-            raise UserError("There is nothing to change.")
+            raise UserError("Say what to change.")
         block = find_named(tx, caller.scope, arguments.label).block
         for each in (block.type, kind or block.type):  # guarded when it becomes core and when it stops being core
             self._require_theirs(caller, block._replace(type=each))

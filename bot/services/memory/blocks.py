@@ -150,7 +150,7 @@ class Blocks(ZonedService, frozen=True):
     def edit(self, tx: Tx, caller: Caller, arguments: EditBlock) -> EditResult:
         """The text takes the place of all that stands there; with `seen`, what came after that version stays."""
         if arguments.text is None:
-            raise UserError("The new text is missing. An empty text empties the block.")
+            raise UserError("Give the new text. An empty text empties the block.")
         named = find_named(tx, caller.scope, arguments.label)
         if arguments.only_at not in ("", state_of(named.block.id, named.block.version)):
             raise BlockChanged(

@@ -147,7 +147,7 @@ class ContextViews(Service, frozen=True):
         ]
         total = number_text(sum(row.tokens for row in found))
         more = _("- about {total} tokens in total, before the conversation", total=total)
-        return Listing.of(found, _("There are no blocks here."), more if found else "")
+        return Listing.of(found, _("There are no blocks to show here."), more if found else "")
 
     @operation("agent.preview", "Show what an agent would see in a place", Action.EXAMINE, AT_TERMINAL)
     def preview(self, rows: Rows, caller: Caller, arguments: PreviewArguments) -> Preview:

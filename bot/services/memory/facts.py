@@ -175,7 +175,7 @@ def _statement(given: str, category: Category | None) -> Statement:
     """What was given, as a note if neither they nor its words say more of its kind."""
     text = " ".join(given.split())
     if not text:
-        raise UserError("The statement is empty.")
+        raise UserError("That is too short. Write one complete statement.")
     read = next(iter(fact_extraction.statements(text, own=True)), None)
     return Statement(category or (read.category if read else Category.LESSON), text)
 

@@ -183,7 +183,7 @@ class Imports(MemoryService, frozen=True):
         every = ((name, past) for name, imports in found.items() for past in imports)
         rows = [ImportRow.from_record(past, constellation=name, origin=past.origin[:16]) for name, past in every]
         rows.sort(key=lambda row: row.at, reverse=True)
-        return Listing.of(rows, _("Nothing was imported."))
+        return Listing.of(rows, _("Nothing has been imported yet."))
 
     @operation("import.records", "Show what happened to each record of an import", Action.AGENTS, AT_TERMINAL)
     def show(self, rows: Rows, _caller: Caller, origin: _Origin) -> Listing[OutcomeRow]:

@@ -43,7 +43,7 @@ def failing(trouble: Trouble, *, owner: bool = True) -> Talk:
         (Trouble.KEY, ("was refused", "wird abgelehnt", "キーが拒否")),
         (Trouble.MISSING, ("is not known to its provider", "ist bei seinem Anbieter unbekannt", "見つからない")),
         (Trouble.QUOTA, ("is used up", "ist aufgebraucht", "使い切った")),
-        (Trouble.BUDGET, ("budget for language models is spent", "vorerst verbraucht", "予算を今は使い切った")),
+        (Trouble.BUDGET, ("budget for models is used up", "vorerst verbraucht", "予算を今は使い切った")),
         (Trouble.UNREACHABLE, ("can't be reached", "nicht erreichbar", "つながらない")),
         (Trouble.FAILING, ("is not giving usable answers", "keine brauchbare Antwort", "使える答えが来ない")),
     ],
@@ -262,7 +262,7 @@ def test_where_one_of_several_cannot_be_ended_the_others_are_told_too() -> None:
         (
             "move the eggs to 17:00",
             ("reminders", {"operation": "snooze", "which": "8", "when": "2026-11-22T17:00:00+00:00"}),
-            "Moved once, now today at 5:00 PM: timer (eggs). After that, it comes as before.",
+            "Moved once, now today at 5:00 PM: timer (eggs). After that, it repeats as before.",
         ),
         (
             "move the dinner to 20:00",
