@@ -15,20 +15,10 @@ from msgspec import Struct, field
 
 from memory.people.audience import Audience, Scope, Trust
 from memory.queue.turns import answering
+from memory.store import ids
 from memory.store.database import Rows, Tx, Value, as_dict
 from memory.store.errors import StoreError
-from memory.store.ids import (
-    AgentId,
-    BlockId,
-    GrantId,
-    GroupId,
-    MessageId,
-    PersonId,
-    PlaceId,
-    RequestId,
-    TurnId,
-    snowflakes,
-)
+from memory.store.ids import AgentId, BlockId, GrantId, GroupId, MessageId, PersonId, PlaceId, RequestId, TurnId
 from memory.store.row_mapper import RowMapper
 from texts import packed, unpacked
 
@@ -144,7 +134,7 @@ def digest_of(tool: str, arguments: str) -> bytes:
 
 
 def new_request_id() -> RequestId:
-    return RequestId(snowflakes.next())
+    return RequestId(ids.snowflakes.next())
 
 
 def ask(tx: Tx, request: Request) -> bool:
@@ -293,7 +283,7 @@ class Entry(Struct, frozen=True):
 
 
 def note(tx: Tx, entry: Entry) -> None:
-    tx.insert("permission_audit", {"id": snowflakes.next(), **_entry.values(entry)})
+    tx.insert("permission_audit", {"id": ids.snowflakes.next(), **_entry.values(entry)})
 
 
 def record(rows: Rows, limit: int) -> list[dict[str, Any]]:

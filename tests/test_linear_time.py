@@ -16,7 +16,7 @@ from bot.interfaces.web.render import excerpt, markdown
 from bot.models.offline.facts import Fact, Question
 from bot.models.offline.intents import Parser
 from bot.models.offline.language import language
-from memory.knowledge import extracts, feedback
+from memory.knowledge import feedback, work_extraction
 from memory.knowledge.fact_extraction import statements
 from memory.store import fulltext
 from memory.store.errors import StoreError
@@ -69,7 +69,8 @@ WAYS: dict[str, Callable[[str], object]] = {
     "Bluesky": lambda text: posts(without_markup(outgoing(text)), numbered=True),
     "a page": lambda text: (markdown(text), excerpt(text, ["a"])),
     "a terminal": screen,
-    "a summary": lambda text: (extracts.summary(text, [text]), extracts.files(text), extracts.unfinished(text)),
+    "a summary": lambda text: [work_extraction.summary(text, [text]), work_extraction.unfinished(text)],
+    "the files": work_extraction.files,
     "facts": lambda text: (statements(text, own=True), feedback.corrects(text)),
     "a comparison": lambda text: side_by_side(text, f"x{text.replace('(', '[')}"),
     "a search": lambda text: fulltext.terms(text, mode="any"),

@@ -16,20 +16,9 @@ from msgspec import Struct
 
 from bot.errors import ToolError
 from memory import folders
-from memory.folders import AttachedFolder, File, disk
+from memory.folders import AttachedFolder, File, disk, file_lines
 from memory.folders.disk import parts_of
-from memory.folders.file_lines import (
-    Match,
-    Pattern,
-    TooSlow,
-    Window,
-    before_deadline,
-    binary,
-    blocks_of,
-    compiled,
-    matching,
-    window,
-)
+from memory.folders.file_lines import Match, Pattern, TooSlow, Window, binary, blocks_of, window
 from memory.folders.rows import type_of
 from memory.people.audience import OWNER, Trust, may_write_down
 from memory.queue import turns
@@ -134,13 +123,13 @@ class FolderAccess(Struct, frozen=True):
 
         def read() -> FileView:
             with _opened(located, root, content) as (blocks, size):
-                return FileView(window(before_deadline(blocks(), deadline), first, count), size, kind, trust)
+                return FileView(window(file_lines.before_deadline(blocks(), deadline), first, count), size, kind, trust)
 
         return await asyncio.to_thread(read)
 
     async def grep(self, pattern: str, places: Sequence[FolderPath]) -> Matches:
         """The lines that match a regular expression. Raises Refused if it is invalid."""
-        expression, deadline = compiled(pattern), time.monotonic() + _GREP_SECONDS
+        expression, deadline = file_lines.compiled(pattern), time.monotonic() + _GREP_SECONDS
         found: list[Match] = []
         files, skipped, trust, stopped = 0, 0, Trust.APPROVED, ""
         for one in [place.at(name) for place in places for name, _size in await self.listing(place)]:
@@ -286,7 +275,7 @@ def _require_text(name: str, content: bytes) -> None:
 def _grep(at: FolderPath, root: Path | None, content: bytes, how: tuple[Pattern, float, int]) -> list[Match]:
     pattern, deadline, most = how
     with _opened(at, root, content) as (blocks, _size):
-        return list(islice(matching(pattern, at.whole, blocks, deadline), most))
+        return list(islice(file_lines.matching(pattern, at.whole, blocks, deadline), most))
 
 
 def _write_local(root: Path, path: str, text: str, *, append: bool) -> int:

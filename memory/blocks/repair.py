@@ -10,22 +10,12 @@ from functools import partial
 
 from msgspec import Struct
 
-from memory.blocks import containers
+from memory.blocks import containers, store
 from memory.blocks.changes import Change
 from memory.blocks.document import SYSTEM, Blob, BlobKind, BlockDocument, Writer, blob_digest, salvage
 from memory.blocks.history import open_archive
 from memory.blocks.schemas import parse_schema
-from memory.blocks.store import (
-    BLOBS,
-    OpenBlock,
-    blobs,
-    head_of,
-    heading_of,
-    insert_checkpoint,
-    insert_update,
-    load_block,
-    peer_of,
-)
+from memory.blocks.store import OpenBlock, blobs, insert_checkpoint, insert_update, load_block, peer_of
 from memory.people.audience import OWNER, Audience, Scope
 from memory.store.database import Row, Rows, Tx, Value
 from memory.store.errors import BlockCorrupt, BlockNotFound, Refused
@@ -64,7 +54,7 @@ def _repair_document(tx: Tx, block: BlockId, now: datetime) -> list[str]:
     try:
         load_block(tx, block, None)
     except BlockCorrupt:
-        head, checkpoints = head_of(tx, block), blobs(tx, BlobKind.CHECKPOINT, block)
+        head, checkpoints = store.head_of(tx, block), blobs(tx, BlobKind.CHECKPOINT, block)
         found = salvage(checkpoints[::-1], blobs(tx, BlobKind.UPDATE, block))
     else:
         return []
@@ -103,7 +93,7 @@ def _begin_anew(tx: Tx, head: Row, now: datetime) -> list[str]:
 
 
 def _repair_archives(tx: Tx, block: BlockId, now: datetime) -> list[str]:
-    head, repairs = head_of(tx, block), list[str]()
+    head, repairs = store.head_of(tx, block), list[str]()
     for archive, reason in _bad_archives(tx, block):
         _quarantine(tx, head, archive, reason, now)
         repairs.append(f"{reason}: the history before change {archive.seq + 1} is lost, the text is whole")
@@ -122,7 +112,7 @@ def _bad_archives(rows: Rows, block: BlockId) -> list[tuple[Blob, str]]:
 
 def note_damage(tx: Tx, block: BlockId, findings: Sequence[str], outcome: str, now: datetime) -> None:
     """Record damage for the owner: 'repaired', or 'unreadable' if the repair failed."""
-    head = head_of(tx, block)
+    head = store.head_of(tx, block)
     values: dict[str, Value] = {
         "id": snowflakes.next(),
         "block_id": block,
@@ -138,7 +128,7 @@ def verify_block(rows: Rows, block: BlockId) -> list[str]:
     """Damage of a block's stored document, one line each; empty if there is none. Changes nothing."""
     problems: list[str] = []
     try:
-        head = head_of(rows, block)
+        head = store.head_of(rows, block)
         bad = [blob.seq for blob in blobs(rows, BlobKind.UPDATE, block) if blob_digest(blob.data) != blob.digest]
         problems += [f"update {seq} does not match its checksum" for seq in bad]
         sql = "SELECT frontier FROM memory_block_checkpoints WHERE block_id = ? ORDER BY up_to_seq"
@@ -173,7 +163,7 @@ def _quarantine(tx: Tx, head: Row, blob: Blob, reason: str, now: datetime) -> No
         "at": now,
     }
     tx.insert("memory_block_quarantine", values, ignore=True)
-    table, key, *_ = BLOBS[blob.kind]
+    table, key, *_ = store.BLOBS[blob.kind]
     tx.run(f"DELETE FROM {table} WHERE block_id = ? AND {key} = ?", (head["id"], blob.seq))
 
 
@@ -189,7 +179,7 @@ def _restore(tx: Tx, head: Row, document: BlockDocument, now: datetime) -> None:
         tx.run("UPDATE memory_blocks SET next_seq = next_seq + 1, content = ? WHERE id = ?", (text, block))
     else:
         stamp = Change(SYSTEM, None, head["next_seq"] - 1, now)
-    opened = OpenBlock(tx, block, heading_of(head), head["audience"], stamp.seq + 1, document, 0, 0, now)
+    opened = OpenBlock(tx, block, store.heading_of(head), head["audience"], stamp.seq + 1, document, 0, 0, now)
     insert_checkpoint(tx, opened, stamp, document.snapshot(), document.base)
 
 

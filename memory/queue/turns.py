@@ -21,20 +21,10 @@ from memory.people.audience import Audience, Scope, Trust
 from memory.queue import steps as step_bodies
 from memory.queue.inbox import NOBODY, OVER_LIMIT, InRow
 from memory.queue.steps import MessagesJoined, Step, StepBody, Wordings
+from memory.store import ids
 from memory.store.clock import from_text, to_text
 from memory.store.database import Rows, Tx, Value
-from memory.store.ids import (
-    AgentId,
-    BlockId,
-    EntryId,
-    GroupId,
-    InboxId,
-    MessageId,
-    PersonId,
-    PlaceId,
-    TurnId,
-    snowflakes,
-)
+from memory.store.ids import AgentId, BlockId, EntryId, GroupId, InboxId, MessageId, PersonId, PlaceId, TurnId
 from memory.store.row_mapper import RowMapper
 
 Ended: TypeAlias = Literal["done", "failed", "cancelled"]
@@ -71,7 +61,7 @@ def begin(tx: Tx, turn: Turn) -> None:
 
 
 def new_turn_id() -> TurnId:
-    return TurnId(snowflakes.next())
+    return TurnId(ids.snowflakes.next())
 
 
 def get(rows: Rows, identifier: TurnId) -> Turn | None:

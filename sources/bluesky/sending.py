@@ -15,30 +15,12 @@ from memory.store.ids import OutboxId, PersonId, PlaceId
 from memory.store.logs import Log
 from memory.store.recent import RecentValues
 from sources.base import Activity, Buttons, Delivery, DeliveryFailed, Endpoint, Form, HistoryUnreadable
-from sources.bluesky import post_text
+from sources.bluesky import failures, identifiers, post_text
 from sources.bluesky.answer_rules import SkipReason
 from sources.bluesky.deleted_posts import WatchedPosts
 from sources.bluesky.direct_messages import DirectMessages
-from sources.bluesky.failures import (
-    SOON,
-    CallFailed,
-    CallRefused,
-    NoAnswer,
-    RateLimited,
-    ServerUnreachable,
-    as_delivery,
-)
-from sources.bluesky.identifiers import (
-    POSTS,
-    author_of,
-    direct_place,
-    message_id,
-    person_id,
-    record_key,
-    root_of,
-    uri_and_cid,
-    user_of,
-)
+from sources.bluesky.failures import SOON, CallFailed, CallRefused, NoAnswer, RateLimited, ServerUnreachable
+from sources.bluesky.identifiers import POSTS, author_of, person_id, record_key, uri_and_cid, user_of
 from sources.bluesky.lookups import BlueskyReader
 from sources.bluesky.server_responses import Account, Post, Reference, account, post
 from sources.bluesky.session import SharedState
@@ -102,7 +84,7 @@ class BlueskyEndpoint(Endpoint):
             else:
                 said = await (self._act(delivery) if delivery.act else self._reply(delivery))
         except CallFailed as why:
-            raise as_delivery(why) from why
+            raise failures.as_delivery(why) from why
         except DeliveryFailed as why:
             why.withdrawn |= bool(delivery.act) and why.retry_after is None  # what a check refuses stays refused
             raise
@@ -204,7 +186,7 @@ class BlueskyEndpoint(Endpoint):
         """The thread's first post, the post to reply to, and its languages. Raises DeliveryFailed."""
         if delivery.follows:
             return await self._own(delivery.follows)
-        root = root_of(delivery.place)
+        root = identifiers.root_of(delivery.place)
         uri, _ = uri_and_cid(delivery.reply_to)
         if delivery.turn is not None and delivery.later and not uri:
             # The thread's first author may never have written to us.
@@ -369,7 +351,7 @@ class BlueskyEndpoint(Endpoint):
         number = OutboxId(int(hashlib.sha256(external_id.encode()).hexdigest()[:15], 16))
         last, at = text.strip().rpartition("\n")[2].strip("*"), datetime.now(UTC)
         try:
-            await self._direct.send(Delivery(number, direct_place(did), last, at, again=True), did)
+            await self._direct.send(Delivery(number, identifiers.direct_place(did), last, at, again=True), did)
         except CallFailed as why:
             raise DeliveryFailed(why.reason, retry_after=SOON) from why
 
@@ -398,4 +380,4 @@ def _message(record: Mapping[str, Any]) -> str:
     uri, cid = record.get("uri"), record.get("cid")
     if not isinstance(uri, str) or not isinstance(cid, str):
         raise NoAnswer(gettext_lazy("Bluesky's answer contains no record"))
-    return message_id(uri, cid)
+    return identifiers.message_id(uri, cid)
