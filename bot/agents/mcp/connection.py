@@ -73,17 +73,30 @@ class _Child(Struct, frozen=True):
     stderr: asyncio.StreamReader
 
 
+class ServerSignals(Struct):
+    """Signals from the server: it is gone, or its list of tools has changed; and the last line of its errors."""
+
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    complaint: str = ""
+
+    async def heard(self, message: IncomingMessage) -> None:
+        """The server sent a message without a request."""
+        if isinstance(message, ToolListChangedNotification):
+            self.changed.set()
+
+
 @asynccontextmanager
-async def stdio(command: Command, ended: asyncio.Event) -> AsyncGenerator[TransportStreams]:
-    """Run it, and talk to it within the context; `ended` is set when its output ends. Raises OSError."""
+async def stdio(command: Command, signs: ServerSignals) -> AsyncGenerator[TransportStreams]:
+    """Run it, and talk to it within the context. Raises OSError."""
     child = await _start(command)
     try:
         heard, hearing = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         saying, said = anyio.create_memory_object_stream[SessionMessage](0)
         async with heard, hearing, saying, said, anyio.create_task_group() as tasks:
-            tasks.start_soon(_listen, command.server, child.stdout, heard, ended)
+            tasks.start_soon(_listen, command.server, child.stdout, heard, signs.ended)
             tasks.start_soon(_speak, child.stdin, said)
-            tasks.start_soon(_note_errors, command.server, child.stderr)
+            tasks.start_soon(_note_errors, command.server, child.stderr, signs)
             try:
                 yield hearing, saying
             finally:
@@ -142,12 +155,13 @@ async def _speak(stdin: asyncio.StreamWriter, said: MemoryObjectReceiveStream[Se
             await stdin.drain()
 
 
-async def _note_errors(server: str, stderr: asyncio.StreamReader) -> None:
+async def _note_errors(server: str, stderr: asyncio.StreamReader, signs: ServerSignals) -> None:
     """Log its standard error up to a limit; the rest is read and dropped."""
     left = _LINES
     while piece := await stderr.read(64_000):
         for line in piece.splitlines()[: max(left, 0)]:
-            _log.info("mcp_stderr", server=server, line=_shown(line))
+            signs.complaint = _shown(line)
+            _log.info("mcp_stderr", server=server, line=signs.complaint)
         left -= len(piece.splitlines())
 
 
@@ -243,18 +257,6 @@ class TooLarge(httpx2.TransportError):
     """An answer exceeds the limit."""
 
 
-class ServerSignals(Struct, frozen=True):
-    """Signals from the server: it is gone, or its list of tools has changed."""
-
-    ended: asyncio.Event = field(default_factory=asyncio.Event)
-    changed: asyncio.Event = field(default_factory=asyncio.Event)
-
-    async def heard(self, message: IncomingMessage) -> None:
-        """The server sent a message without a request."""
-        if isinstance(message, ToolListChangedNotification):
-            self.changed.set()
-
-
 class Session:
     def __init__(self, client: Client, signs: ServerSignals) -> None:
         self._session = client.session
@@ -292,14 +294,19 @@ async def open_session(where: Command | Address) -> AsyncGenerator[Session]:
     """Connect and initialize. Raises OSError, MCPError, or other errors from a server that violates the protocol."""
     async with AsyncExitStack() as stack:
         signs = ServerSignals()
-        transport = await _transport(where, signs.ended, stack)
+        transport = await _transport(where, signs, stack)
         client = Client(transport, client_info=_OURS, cache=None, message_handler=signs.heard)
-        yield Session(await stack.enter_async_context(client), signs)
+        try:
+            begun = await stack.enter_async_context(client)
+        except (MCPError, BaseExceptionGroup) as error:
+            error.add_note(signs.complaint)
+            raise
+        yield Session(begun, signs)
 
 
-async def _transport(where: Command | Address, ended: asyncio.Event, stack: AsyncExitStack) -> Transport:
+async def _transport(where: Command | Address, signs: ServerSignals, stack: AsyncExitStack) -> Transport:
     if isinstance(where, Command):
-        return stdio(where, ended)
+        return stdio(where, signs)
     http = await stack.enter_async_context(_http(where))
     return streamable_http_client(where.url, http_client=http, max_sse_event_size=LONGEST_MESSAGE)
 
@@ -339,6 +346,7 @@ class _BoundedStream(httpx2.AsyncByteStream):
 
 def why_failed(error: BaseException) -> tuple[str, str]:
     """Why the connection failed: in our words after "it" (empty after a timeout), and in the server's."""
+    complaint = "".join(getattr(error, "__notes__", ()))
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     match error:
@@ -353,7 +361,7 @@ def why_failed(error: BaseException) -> tuple[str, str]:
         case httpx2.TransportError():
             return gettext_lazy("cannot be reached"), ""
         case MCPError(code=code) if code == CONNECTION_CLOSED:
-            return gettext_lazy("ended before it answered"), ""
+            return gettext_lazy("ended before it answered"), complaint
         case MCPError(message=message):
             return gettext_lazy("answered with an error"), message
         case _:
