@@ -110,8 +110,10 @@ def _forget_said(tx: Tx, entry: Entry, holding: Iterable[MessageId], asking: Per
     return len({row["id"] if row["role"] == "user" else row["batch_id"] or row["id"] for row in spoken})
 
 
-def narrow_entry(tx: Tx, entry: Entry, to: Audience) -> Entry:
+def narrow_entry(tx: Tx, entry: Entry, to: Audience, at: datetime) -> Entry:
     """Restrict an entry to a narrower audience, with what was derived from it and said where it was learned.
+
+    What agents wrote because of the person's messages into blocks of other audiences is taken back.
 
     For an entry with one person's words. Only rows of that person's own turns, with the entry's old audience, change:
     other turns happened in places that this person need not know.
@@ -119,6 +121,9 @@ def narrow_entry(tx: Tx, entry: Entry, to: Audience) -> Entry:
     taken = "SELECT 1 FROM archival_entries WHERE agent_id = ? AND label = ? AND audience = ?"
     label = None if tx.one(taken, (entry.agent, entry.label, to)) is not None else entry.label
     held = derived_messages(tx, entry)
+    for said in messages.by_ids(tx, held, Scope(entry.audience)):
+        if (said.role, said.person, said.audience) == ("user", entry.people[0], entry.audience):
+            _unwrite(tx, said, at, but=to)
     _narrow(tx, held, entry.people[0], entry.audience, to)
     merged = json.dumps(entries.family_of(tx, entry.id))  # an entry that it was merged from may be restored
     kept = "audience = ? AND superseded_by IS NOT NULL AND id IN (SELECT value FROM json_each(?))"
@@ -126,7 +131,7 @@ def narrow_entry(tx: Tx, entry: Entry, to: Audience) -> Entry:
     for each in entries.made_of(tx, [entry.id]):
         made = entries.in_use(tx, each)
         if made is not None and made.audience == entry.audience:
-            narrow_entry(tx, made, to)
+            narrow_entry(tx, made, to, at)
     return entry_changes.store(tx, replace(entry, audience=to, label=label), None)
 
 
@@ -147,7 +152,7 @@ def narrow_message(tx: Tx, message: Message, to: Audience, at: datetime) -> int:
         if entry.people != (message.person,):
             mixed += 1
         elif entry.audience == message.audience:
-            narrow_entry(tx, entry, to)
+            narrow_entry(tx, entry, to, at)
     return mixed
 
 

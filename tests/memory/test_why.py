@@ -138,7 +138,7 @@ def test_a_narrowed_entry_takes_along_what_was_said_with_it_and_nothing_of_other
         tx.insert("entry_expansions", {"entry_id": each.id, "source_id": kept.id})
     tx.run("UPDATE archival_entries SET superseded_by = ? WHERE id = ?", (more.id, gone.id))
 
-    narrowed = narrow_entry(tx, kept, ANNS)
+    narrowed = narrow_entry(tx, kept, ANNS, NOON)
     label = None if agent == STAR else "pet"  # a label is there once per agent and audience
     assert (narrowed.audience, narrowed.label, narrowed.content) == (ANNS, label, "a quagga")
     expanded = [entries.in_use(tx, each.id) for each in (more, owners, gone)]

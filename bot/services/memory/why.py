@@ -296,7 +296,7 @@ class Why(MemoryService, frozen=True):
         if found.kind == "message":
             stay = narrow_message(tx, why.message_of(tx, found), to, self.clock())
         else:
-            narrow_entry(tx, why.entry_of(tx, found), to)
+            narrow_entry(tx, why.entry_of(tx, found), to, self.clock())
         said = (
             _("From now on, I will use it only in your own places. What was said elsewhere can still be read there.")
             if own

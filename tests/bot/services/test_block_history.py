@@ -150,15 +150,17 @@ async def test_a_form_is_for_the_block_that_it_was_opened_for(memory: Memory) ->
         await memory("edit", "blk_0", text="mine")
 
 
-@pytest.mark.parametrize("narrowed", [False, True])
-async def test_withdrawn_words_are_in_the_history_for_the_owner_alone(tmp_path: Path, narrowed: bool) -> None:
+@pytest.mark.parametrize("narrowed", ["", "message", "entry"])
+async def test_withdrawn_words_are_in_the_history_for_the_owner_alone(tmp_path: Path, narrowed: str) -> None:
     kept = call("context", operation="append", label="scratchpad", content="Ann loves quetzals.")
     more = call("context", "later", operation="append", label="scratchpad", content="Bob has a boat.")
-    model = ScriptedModel(says("", kept), says("Noted."), says("", more), says("Noted."))
+    stored = call("recall", operation="insert", content="Ann loves quetzals.")
+    model = ScriptedModel(says("", kept, stored), says("Noted."), says("", more), says("Noted."))
     async with talked(tmp_path, Setting(model=model), "I love quetzals") as service:
         if narrowed:
-            (said_by_ann,) = await service.column("SELECT id FROM messages WHERE content = 'I love quetzals'")
-            await Answers(service).told("narrow", curious(), str(said_by_ann), kind="message")
+            sql = "SELECT id FROM messages WHERE content = 'I love quetzals'"
+            (identifier,) = await service.column(sql if narrowed == "message" else "SELECT id FROM archival_entries")
+            await Answers(service).told("narrow", curious(), str(identifier), kind=narrowed)
         else:
             await service.heard(deleted(1))
         await service.heard(said("I have a boat", 2, speaker=BOB))

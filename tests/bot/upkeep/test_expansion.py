@@ -229,7 +229,8 @@ async def test_it_is_kept_to_fewer_people_with_the_note(tmp_path: Path) -> None:
         await g.save()
         await g.run()
         note, *_ = await g.entries()
-        await g.service.write(lambda tx: edited_or_deleted_messages.narrow_entry(tx, note, person_audience(ANN.id)))
+        now, alone = g.service.clock(), person_audience(ANN.id)
+        await g.service.write(lambda tx: edited_or_deleted_messages.narrow_entry(tx, note, alone, now))
         assert {each.audience for each in await g.entries()} == {person_audience(ANN.id)}
 
 

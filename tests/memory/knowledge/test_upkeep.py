@@ -280,7 +280,7 @@ def test_keeping_a_merged_entry_to_fewer_keeps_what_it_was_made_of_to_them(tx: T
     apply(tx, Plan((merge(first, second),)), LATER)
     (made,) = entries.latest(tx, STAR, Scope(GUILD))
     tx.run("UPDATE archival_entries SET audience = ? WHERE id = ?", (OWNER, second.id))
-    edited_or_deleted_messages.narrow_entry(tx, made, person_audience(ANN))
+    edited_or_deleted_messages.narrow_entry(tx, made, person_audience(ANN), NOON)
     found = {row["id"]: row["audience"] for row in tx.all("SELECT id, audience FROM archival_entries")}
     assert found == {first.id: person_audience(ANN), made.id: person_audience(ANN), second.id: OWNER}
 
