@@ -307,7 +307,10 @@ def _end(intent: Intent, context: Context) -> Lines:
     tools = [tool for tool in every or tools if tool in context.turn.tools] or tools[:1]
     rows = _rows(tools, context, days=366)
     named = _named(intent.text, rows, context)
-    if not every:  # what rang last is done or put off, what is to come is canceled or moved
+    if every:  # what did not ring yet cannot be put off, and a step ends with its task
+        ids = {row.id for row in named}
+        named = [row for row in named if row.under not in ids and (row.rang or operation != "snooze")]
+    else:  # what rang last is done or put off, what is to come is canceled or moved
         rang = sorted((row for row in named if row.rang), key=lambda row: row.rang or (False, ""))[-1:]
         ahead = [row for row in named if not row.rang and (operation or row.kind != "tasks")]  # a task moves last
         named = rang or (ahead if intent.text else []) if operation in ("done", "snooze") else ahead or rang or named

@@ -247,8 +247,9 @@ class Parser(Struct, frozen=True):
                 return self._memory(act, self.language.rewrite("unquoted", what.strip(_ASKED)), sentence)
             case "talked" | "sum":
                 return self._look_back(sentence) if act == "talked" else self._sum(sentence)
-            case "cancel" if rest:  # all of a kind
-                return Intent(act, what, next(filter(self.language.data["lists"].__contains__, groups), "reminders"))
+            case "cancel" | "snooze" | "done" if rest == "all":  # all of a kind
+                kind = next(filter(self.language.data["lists"].__contains__, groups), "reminders")
+                return Intent(act, what, kind, self._time_alone(groups.get("when", "")))
             case "move" | "snooze":
                 when = self._time_alone(groups.get("when") or groups.get("by", ""))
                 moved = Intent(act, self._title(what), "by" * ("by" in groups), when)
@@ -296,13 +297,14 @@ class Parser(Struct, frozen=True):
 
     def task(self, what: str) -> Intent:
         """A task, and until when it is to be done where that is said ("by friday")."""
-        due, title, said = self.language.search("due", what), "", ""
+        due = self.language.search("due", what)
         if due and (found := try_find(due["when"], self.now, self.language.code)):
             said = found.said if any(map(str.isalnum, found.left)) else due["when"]
             left = f"{what[: due.start()]}{due['when'].removeprefix(said)}{what[due.end() :]}"
             title = " ".join(left.split()).strip(f"{_ASKED},:、")
-        fits = due and title and due["when"].startswith(said)
-        return Intent("task", title, when=said) if fits else Intent("task", what)
+            if title and due["when"].startswith(said):
+                return Intent("task", title, when=said)
+        return Intent("task", what)
 
     def _timed(self, act: str, said: str, sentence: str) -> Intent:
         """Words with a time in them; where it or they are missing, they are asked for."""
@@ -319,8 +321,7 @@ class Parser(Struct, frozen=True):
 
     def _subject(self, said: str) -> str:
         """What a reminder or an event is about, without the words that lead to it ("to call mom")."""
-        bare = "".join(self.language.split("agenda_lead", said))
-        return self._title("".join(self.language.split("agenda_lead", bare)))
+        return self._title(self.language.rewrite("agenda_lead", said))
 
     def _title(self, what: str) -> str:
         return self.language.rewrite("title", what.strip(_ASKED + ":"))

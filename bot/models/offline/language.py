@@ -20,6 +20,7 @@ LONGEST, LONGEST_NOTE = 4_000, 30_000  # characters of a text that are read, and
 _FOLDER = Path(__file__).parent
 _SHORTEST_LAST, _SHORTEST_FIRST = 5, 8  # letters of a part of a compound that is an idea by itself (Nuss-allergie)
 _LONGEST_COMPOUND = 80  # letters of a word whose parts are looked at
+_TABLES = ("spell", "turn", "verbs")  # rewrites that look up what stands instead
 _MOST_QUERIES, _MOST_WORDS, _MOST_SENTENCES = 8, 24, 40
 
 
@@ -74,7 +75,7 @@ class Language:
         self.asked = {name: words(each["asked"]) for name, each in data["ideas"].items()}
         self.stated = {name: words(each.get("stated", each["asked"])) for name, each in data["ideas"].items()}
         self.telling = frozenset[str]().union(*self.asked.values())
-        tables = {name: "|".join(sorted(data[name], key=len, reverse=True)) for name in ("spell", "turn", "verbs")}
+        tables = {each: "|".join(sorted(data[each], key=len, reverse=True)) or "(?!)" for each in _TABLES}
         self._fragments = {**data["fragments"], **tables, "months": data["say"]["months"].replace(" ", "|")}
         self._same = {form: base for base, forms in data["same"].items() for form in (base, *forms.split())}
         self.patterns = functools.cache(self._patterns)
@@ -123,17 +124,12 @@ class Language:
 
     def rewrite(self, name: str, text: str) -> str:
         """A text with every pattern of a list replaced, or of a list in `once` only the first that is found."""
+        table: Mapping[str, str] = self.data[name] if name in _TABLES else {}
         for pattern, instead in self.patterns("rewrites", name):
-            text, found = pattern.subn(instead, text)
+            by = (lambda found: table.get(found[0].lower(), found[0])) if table else instead
+            text, found = pattern.subn(by, text)
             if found and name in self.words("once"):
                 break
-        return text
-
-    def replaced(self, table: str, text: str) -> str:
-        """A text with the words of a table replaced: those left out in typing (spell), or seen from our side (turn)."""
-        instead: Mapping[str, str] = self.data[table]
-        for pattern, _ in self.patterns("search", table) if instead else ():
-            text = pattern.sub(lambda found: instead.get(found[0].lower(), found[0]), text)
         return text
 
     def _stem(self, text: str) -> str:
@@ -158,8 +154,8 @@ class Language:
     def turn(self, fact: str) -> str:
         """The speaker's words seen from our side (my -> your, ich wohne -> du wohnst)."""
         if self.search("i", fact):
-            fact = self.rewrite("second_person", self.replaced("verbs", fact))
-        return self.replaced("turn", fact)
+            fact = self.rewrite("second_person", self.rewrite("verbs", fact))
+        return self.rewrite("turn", fact)
 
     def mend(self, clause: str) -> str:
         """A subordinate clause as a main clause, verb second; what cannot be put in order stays as it is."""
@@ -173,9 +169,8 @@ class Language:
     def clean(self, text: str) -> str:
         """The beginning of a message without control characters, with what is left out in typing put back."""
         part = text[: LONGEST + 1].replace("’", "'")
-        if not part.isprintable():
-            part = "".join(" " if unicodedata.category(c)[0] == "C" and c not in "\n\u200d" else c for c in part)
-        return self.replaced("spell", self.rewrite("address", part.strip()))
+        part = "".join(" " if unicodedata.category(c)[0] == "C" and c not in "\n\u200d" else c for c in part)
+        return self.rewrite("spell", self.rewrite("address", part.strip()))
 
     def sentences(self, text: str) -> Iterator[str]:
         """Each sentence. Quoted speech is not cut: what stands in quotes is part of its sentence."""

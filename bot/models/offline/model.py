@@ -19,8 +19,6 @@ from scheduler.zones import zone_of
 from sources.text import uncalled
 
 _MOST_BEFORE = 6  # messages in which a question that waits for an answer is looked for
-# Calls that rules of a turn may demand and that we know how to make.
-_HARMLESS = {"recall": {"operation": "read"}, "search": {"domain": "all"}}
 
 
 def reply(request: Request, now: datetime, own_zone: str) -> tuple[str, tuple[Call, ...]]:
@@ -101,12 +99,12 @@ def _wanted(turn: Turn, speaks: Language) -> Iterator[tuple[Context, Intent]]:
 
 def _forced(turn: Turn) -> list[Call]:
     """The call that the turn's rules demand, once, where we know how to make it."""
-    tool, message = turn.request.force_tool, turn.heard[-1] if turn.heard else None
-    if message is None or tool not in _HARMLESS.keys() & turn.tools:
+    tool = turn.request.force_tool
+    if not turn.heard or tool not in turn.tools:
         return []
-    asked = {"query": message.said[:200]} if tool == "search" else {}
-    call = Call(f"off_{message.digest}_forced", tool, json.dumps(_HARMLESS[tool] | asked, sort_keys=True))
-    return [] if call.id in turn.made else [call]
+    known = {"recall": {"operation": "read"}, "search": {"domain": "all", "query": turn.heard[-1].said[:200]}}
+    call = Call(f"off_{turn.heard[-1].digest}_forced", tool, json.dumps(known.get(tool), sort_keys=True))
+    return [call] if tool in known and call.id not in turn.made else []
 
 
 def _decided(newest: UserMessage | None, speaks: Language, turn: Turn) -> str:

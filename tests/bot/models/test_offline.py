@@ -49,7 +49,7 @@ def test_what_was_told_is_found_with_when_and_where(code: str, row: list[str]) -
 
 
 def test_a_letter_that_only_looks_like_a_word_of_the_language_stays() -> None:
-    assert language("en").replaced("turn", "İ saw my ſister") == "İ saw your ſister"
+    assert language("en").rewrite("turn", "İ saw my ſister") == "İ saw your ſister"
 
 
 def test_a_fact_that_was_added_is_found_until_it_is_taken_back() -> None:

@@ -239,7 +239,7 @@ class Partly(Agenda):
         given = json.loads(call.arguments)
         self.calls.append((call.name, given))
         if given["operation"] == "list":
-            kept = self.rows[2:] if call.name == "events" else self.rows[:2]
+            kept = self.rows[:2] if call.name == "reminders" else self.rows[2:]
             return ToolMessage(call.id, call.name, "", data={call.name: kept})
         fails = (given["operation"], given.get("which")) == ("cancel", "8")
         row = {"text": "it", **next((row for row in self.rows if row["id"] == given.get("which")), {}), "rule": ""}
@@ -249,6 +249,34 @@ class Partly(Agenda):
 def test_where_one_of_several_cannot_be_ended_the_others_are_told_too() -> None:
     said = Talk(Partly(), tools=(*TOOLS, *SKILLS)).say("cancel all timers")
     assert said == "Canceled: “timer (tea)”.\nThat did not work: It is locked."
+
+
+class Several(Partly):
+    """A reminder that rang and one to come, and a task with a step."""
+
+    rows: ClassVar[list[dict[str, Any]]] = [
+        {"id": "7", "text": "call mum", "rang": [True, "2026-11-22T14:00:00Z"]},
+        {"id": "8", "text": "tea", "at": "2026-11-22T16:00:00Z"},
+        {"id": "9", "text": "move house"},
+        {"id": "10", "text": "pack", "under": "9"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("said", "ended", "answer"),
+    [
+        ("snooze all", [("reminders", "snooze", "7")], "I'll remind you again"),
+        ("schlummer alle Erinnerungen", [("reminders", "snooze", "7")], "Ich erinnere dich"),
+        ("done with everything", [("tasks", "done", "9")], "Done: move house. Its open step too."),
+        ("全部終わった", [("tasks", "done", "9")], ""),
+        ("cancel all reminders", [("reminders", "cancel", "7"), ("reminders", "cancel", "8")], "Canceled"),
+    ],
+)
+def test_all_of_a_kind_is_put_off_or_done(said: str, ended: list[tuple[str, str, str]], answer: str) -> None:
+    Agenda.calls.clear()
+    assert Talk(Several(), tools=(*TOOLS, *SKILLS)).say(said).startswith(answer)
+    calls = [(tool, each["operation"], each["which"]) for tool, each in Agenda.calls if each["operation"] != "list"]
+    assert calls == ended
 
 
 @pytest.mark.parametrize(
