@@ -25,17 +25,9 @@ from bot.agents.turn_deps import TurnDeps
 from bot.agents.turn_events import OfMember, TurnCompleted, TurnEvent
 from bot.models.base import Answer, Request, UserMessage
 from bot.storage_retry import until_stored
+from bot.upkeep import compaction_strategies
 from bot.upkeep.background_calls import Background, NoAnswer
-from bot.upkeep.compaction_strategies import (
-    STORED,
-    Plan,
-    RecursiveSummarization,
-    Strategy,
-    Truncate,
-    View,
-    forced,
-    plan,
-)
+from bot.upkeep.compaction_strategies import STORED, Plan, RecursiveSummarization, Strategy, Truncate, View, plan
 from bot.upkeep.prompts import message_line
 from memory import agents
 from memory.agents import Agent
@@ -132,7 +124,7 @@ class Compactor:
         """Compact a conversation that is too long for a model; returns whether anything left the view."""
         identifier, now = material.turn.id, self._deps.clock()
         found = await self._database.read(lambda rows: conversation_of(rows, identifier, now, Truncate()))
-        planned = None if found is None else forced(found.strategy, found.view)
+        planned = None if found is None else compaction_strategies.forced(found.strategy, found.view)
         if found is None or planned is None:
             return False
         async with self._lock(found):

@@ -29,18 +29,8 @@ from memory.agents import Agent
 from memory.knowledge import entries, feedback, graph
 from memory.knowledge.entries import Entry, is_category, is_tag
 from memory.knowledge.graph import Entity, Triple
-from memory.knowledge.upkeep.planned_changes import (
-    OWN_KINDS,
-    Item,
-    Link,
-    Mark,
-    Merge,
-    Part,
-    Pass,
-    Refine,
-    Retire,
-    kin_of,
-)
+from memory.knowledge.upkeep import planned_changes
+from memory.knowledge.upkeep.planned_changes import OWN_KINDS, Item, Link, Mark, Merge, Part, Pass, Refine, Retire
 from memory.knowledge.upkeep.selection import Candidates
 from memory.knowledge.upkeep.specifics import invented, lost, same_words
 from memory.people.audience import Scope
@@ -198,7 +188,7 @@ def _judged(answer: Consolidation, short: dict[str, Entry], rest: list[Entry], d
 
 def _merge(wish: MergeWish, sources: list[Entry], draft: Draft) -> None:
     words = [entry.content for entry in sources]
-    of_one = len({kin_of(entry) for entry in sources}) == 1
+    of_one = len({planned_changes.kin_of(entry) for entry in sources}) == 1
     if not of_one or not wish.content.strip() or lost(words, wish.content) or invented(words, wish.content):
         draft.note(gettext_lazy("a merge that would have joined different things, or lost or invented something"))
     elif draft.take(sources):
@@ -284,7 +274,7 @@ def _groups(rows: Rows, part: Part, choice: Candidates, draft: Draft) -> tuple[l
         if entry.id in linked:
             groups += _rivals(rows, part, linked[entry.id], linked)
     standing = ([entry for entry in group if entry.id not in draft.taken] for group in groups)
-    one_kin = (group for group in standing if len({kin_of(entry) for entry in group}) == 1)
+    one_kin = (group for group in standing if len({planned_changes.kin_of(entry) for entry in group}) == 1)
     found: list[list[Entry]] = []
     used: set[EntryId] = set()
     for group in one_kin:

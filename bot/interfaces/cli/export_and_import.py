@@ -23,15 +23,9 @@ from bot.services.names import NO_CONSTELLATION, find, find_agent, find_group, r
 from bot.services.registry import Arguments, Options, Param, operation
 from bot.services.results import Markup, Result
 from memory.agents import Agent, Group
+from memory.portability import destination
 from memory.portability.car import About, CarError, Kind, shown
-from memory.portability.destination import (
-    become_constellation,
-    discard,
-    is_joined,
-    join_constellation,
-    placed,
-    require_new_name,
-)
+from memory.portability.destination import become_constellation, is_joined, join_constellation, require_new_name
 from memory.portability.exports import Origin, export
 from memory.portability.imports import Import, Opener, VerifiedFile, is_sealed, opener, require_schema, stage, verify
 from memory.portability.tables import ExportScope
@@ -183,7 +177,7 @@ class CarFiles(Struct, frozen=True):
     async def _take(self, taken: Import, rename: str) -> bool:
         """Import the file; returns whether anything was new."""
         if taken.manifest.about.kind == "constellation":
-            if not placed(taken, rename):
+            if not destination.placed(taken, rename):
                 self._require_new_name(taken, rename)
                 await asyncio.to_thread(stage, taken)
             await asyncio.to_thread(become_constellation, taken, PERSON, rename)
@@ -191,13 +185,13 @@ class CarFiles(Struct, frozen=True):
         async with Constellations.open(taken.folder, utc_now) as constellations:
             target = await constellations.ensure(self.config.constellation.name, PERSON)
         if is_joined(taken, target.path):
-            discard(taken)
+            destination.discard(taken)
             return False
         await asyncio.to_thread(stage, taken)
         try:
             await asyncio.to_thread(join_constellation, taken, target.path, rename)
         except CarError:
-            discard(taken)
+            destination.discard(taken)
             raise
         return True
 
