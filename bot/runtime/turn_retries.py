@@ -17,7 +17,7 @@ from memory.store.database import Database, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import PlaceId, TurnId, code, place_source
 from sources.text import place_title
-from texts import _, gettext_noop, language, ngettext
+from texts import TextError, _, gettext_noop, join_lazy, language, ngettext, packed, reason_of, unpacked
 
 POSTPONE = commit_point("turn.postpone")
 GIVE_UP = commit_point("turn.bury")
@@ -25,6 +25,7 @@ GIVE_UP = commit_point("turn.bury")
 GIVEN_UP = gettext_noop("I am sorry, but I could not answer that. Ask me to try again, or send it again.")
 """What the person is told when their message is given up."""
 SEPARATE_AFTER = 2  # attempts at several rows together
+_LONGEST = 500  # characters of an error
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
@@ -70,7 +71,12 @@ class TurnRetries(Struct, frozen=True):
             self.deps.watch(turn_events.TurnFailed(TurnId(head.id), self.place, again=False))
 
     def words_of(self, error: Exception) -> str:
-        return f"{type(error).__name__}: {self.deps.redact(str(error))}"[:500]
+        """What an error says, which each of its readers is shown in their language if it is one of the catalog."""
+        said = join_lazy(": ", (type(error).__name__, reason_of(error)))
+        shown = (
+            unpacked(self.deps.redact(packed(said))) if isinstance(error, TextError) else self.deps.redact(str(said))
+        )
+        return shown if len(shown) <= _LONGEST else shown[:_LONGEST]
 
     def _wait(self, attempts: int) -> float:
         waits = self.patience.waits

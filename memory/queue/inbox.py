@@ -23,7 +23,7 @@ from memory.store.database import Rows, Tx, Value
 from memory.store.ids import AgentId, GroupId, InboxId, MessageId, PersonId, PlaceId, TurnId, place_person, snowflakes
 from memory.store.records import replace
 from memory.store.row_mapper import RowMapper, UnreadableRow, json_rows
-from texts import gettext_noop
+from texts import gettext_noop, unpacked
 
 OVER_LIMIT = gettext_noop("over the rate limit")
 """Why a row waits: the rate limit."""
@@ -177,21 +177,12 @@ def _apply(tx: Tx, arrival: Arrival, stored: tuple[InboxId, MessageId], now: dat
     if arrival.person is not None and arrival.unshown is not None:
         hidden_people.note(tx, arrival.person, hidden_people.HiddenReason.LABEL, now, holds=arrival.unshown)
     identifier, new = stored
-    message = messages.add(
-        tx,
-        messages.NewMessage(
-            place=arrival.place.id,
-            person=arrival.person,
-            speaker=arrival.speaker,
-            text=arrival.text,
-            source=arrival.source,
-            external_id=arrival.external_id,
-            audience=arrival.place.audience,
-            trust=arrival.trust,
-            at=arrival.at,
-        ),
-        new,
-    )
+    said = messages.NewMessage(
+        place=arrival.place.id, person=arrival.person, speaker=arrival.speaker, text=arrival.text,
+        source=arrival.source, external_id=arrival.external_id, audience=arrival.place.audience,
+        trust=arrival.trust, at=arrival.at,
+    )  # fmt: skip
+    message = messages.add(tx, said, new)
     message_files.add(tx, message, arrival.files, arrival.place.audience)
     if message != new:  # otherwise it was known already
         tx.run("UPDATE inbox SET message_id = ? WHERE id = ?", (message, identifier))
@@ -422,7 +413,9 @@ def counts(rows: Rows) -> dict[str, int]:
 
 
 _place = RowMapper(Place)
-_row = RowMapper(InRow, payload=lambda row: payloads.read(row["payload"]))
+_row = RowMapper(
+    InRow, payload=lambda row: payloads.read(row["payload"]), last_error=lambda row: unpacked(row["last_error"] or "")
+)
 
 
 # ---------------------------------------------------------------------------------------------------------- what waits

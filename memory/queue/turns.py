@@ -26,6 +26,7 @@ from memory.store.clock import from_text, to_text
 from memory.store.database import Rows, Tx, Value
 from memory.store.ids import AgentId, BlockId, EntryId, GroupId, InboxId, MessageId, PersonId, PlaceId, TurnId
 from memory.store.row_mapper import RowMapper
+from texts import packed
 
 Ended: TypeAlias = Literal["done", "failed", "cancelled"]
 
@@ -352,7 +353,7 @@ def uncount_attempt(tx: Tx, turn: TurnId) -> None:
 def postpone(tx: Tx, turn: TurnId, error: str, again: datetime) -> None:
     """The attempt failed: its rows stay with the turn and wait until `again`."""
     sql = "UPDATE inbox SET last_error = ?, next_attempt_at = ?, ran = 1 WHERE turn_id = ? AND status = 'claimed'"
-    tx.run(sql, (error, again, turn))
+    tx.run(sql, (packed(error), again, turn))
 
 
 def separate(tx: Tx, turn: TurnId, tried: int | None = None, *, again: datetime | None = None) -> None:
@@ -372,11 +373,11 @@ def give_up(tx: Tx, turn: TurnId, error: str, now: datetime) -> None:
     """Give up the rows of a turn; `revive` undoes that for one row."""
     sql = """UPDATE inbox SET status = 'dead', last_error = ?, done_at = ?
              WHERE turn_id = ? AND status = 'claimed'"""
-    tx.run(sql, (error, now, turn))
+    tx.run(sql, (packed(error), now, turn))
 
 
 def not_begun(tx: Tx, identifier: InboxId, error: str, due: datetime, *, dead: bool, now: datetime) -> None:
     """No turn could be made from a row: it waits until `due`, or is given up."""
     sql = """UPDATE inbox SET attempts = attempts + 1, last_error = ?, next_attempt_at = ?, alone = 1,
              status = iif(?, 'dead', status), done_at = iif(?, ?, done_at) WHERE id = ?"""
-    tx.run(sql, (error, due, int(dead), int(dead), now, identifier))
+    tx.run(sql, (packed(error), due, int(dead), int(dead), now, identifier))

@@ -93,7 +93,7 @@ class InboxRow(Row):
 
     @classmethod
     def of(cls, rows: Rows, row: InRow, scope: Scope) -> "InboxRow":
-        error = shown_error(row.last_error, row.audience, scope)
+        error = _(shown_error(row.last_error, row.audience, scope))
         place = place_title(place_named(rows, row.place, scope))
         said = messages.by_ids(rows, () if row.message is None else (row.message,), scope)
         text, speaker = next(((one_line(each.text, _SHOWN), each.speaker) for each in said), ("", ""))
@@ -108,7 +108,7 @@ class InboxRow(Row):
         where = markup.place(self.place) if self.place_name == self.place else markup.text(self.place_name)
         what = markup.text(self.what)
         head = self.told(markup, gettext_noop("{what} in {where}, {received_at}"), what=what, where=where)
-        error = f": {markup.text(_(self.last_error))}" if self.last_error else ""
+        error = f": {markup.text(self.last_error)}" if self.last_error else ""
         return f"{head}, {_(_STATES[self.status])}{error}{markup.number(str(self.id))}"
 
 
@@ -166,7 +166,7 @@ class Inbox(ZonedService, frozen=True):
     @suggestions("dead")
     def suggest_dead(self, rows: Rows, caller: Caller) -> Suggestions:
         found = _listed(rows, caller, dead=True)
-        return [(str(row.id), f"{self._named(row)}: {row.last_error}") for row in found]
+        return [(str(row.id), f"{self._named(row)}: {_(row.last_error)}") for row in found]
 
     def _named(self, row: InboxRow) -> str:
         ago = relative(row.received_at, self.clock())

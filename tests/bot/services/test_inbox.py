@@ -24,9 +24,11 @@ from memory.store.clock import Clock, utc_now
 from memory.store.ids import PersonId, PlaceId, code
 from sources.base import ANSWERED, Place, Speaker
 from sources.terminal import PERSON
+from tests.bot.agents.groups.parts import Cast, group
 from tests.bot.parts import ANN, BOB, HALL, NOON, OLGA, ScriptedModel, deleted, direct, said, says
 from tests.bot.services.calling import registry, somebody
 from tests.bot.stage import Service, Setting, running, talked
+from texts import speaking
 
 IN_CHARGE = People((PERSON,), (BOB.id,))
 
@@ -120,6 +122,19 @@ async def test_without_a_running_service_a_retried_row_waits_for_the_next_start(
     async with running(tmp_path, Setting(platform=platform)) as service:
         await service.settled()
         assert platform.texts() == [GIVEN_UP, "Yes."]
+
+
+async def test_why_a_group_gave_no_answer_is_told_in_the_language_of_the_reader(tmp_path: Path) -> None:
+    down = [RuntimeError("down")] * 5
+    toml = group("dynamic", "", '"Ant", "Bee"')
+    async with talked(tmp_path, Setting(Cast(Ant=down, Bee=down), toml=toml), "@all go") as service:
+        for language, words in (
+            ("en", "nobody in the group Team answered"),
+            ("de", "niemand aus der Gruppe Team hat geantwortet"),
+        ):
+            with speaking(language):
+                (row,) = await call(service, "inbox.list")
+            assert row["last_error"].startswith(f"GroupFailed: {words}: Ant: failed (RuntimeError)")
 
 
 async def test_on_discord_rows_are_suggested_and_show_no_numbers(tmp_path: Path) -> None:
