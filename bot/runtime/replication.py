@@ -197,7 +197,7 @@ class Replication:
 
     def words(self) -> str:
         if self._failed is not None:
-            return _("failing: {why}", why=error_text(self._failed))
+            return _("failing: {reason}", reason=error_text(self._failed))
         return _("synced on {at}", at=self._synced) if self._synced else _("starting")
 
     @asynccontextmanager

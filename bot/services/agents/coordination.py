@@ -54,7 +54,7 @@ _Decision = Annotated[_Words, Param("What was decided or is important", example=
 
 class ListActivity(Arguments):
     hours: Annotated[float, Field(ge=0.1, le=24 * 366), Param("How many hours to look back")] = 24.0
-    agent: Annotated[str, Param("Show only this agent", metavar="NAME", suggests="agents")] = ""
+    agent: Annotated[str, Param("Only this agent", metavar="NAME", suggests="agents")] = ""
     kind: Annotated[Kind | None, Param("Show only events of this kind")] = None
     limit: Annotated[int, Field(ge=1, le=1_000), Param("Maximum number to show, newest first", metavar="ROWS")] = 50
 

@@ -30,7 +30,7 @@ _Agent = Annotated[str, Param("Only this agent", metavar="AGENT", suggests="agen
 _Of = Annotated[
     Literal["day", "week"] | None, Param("Only days or only weeks", labels={"day": "Days", "week": "Weeks"})
 ]
-_Count = Annotated[int, Field(ge=1, le=_MOST), Param("How many")]
+_Count = Annotated[int, Field(ge=1, le=_MOST), Param("Maximum number to show")]
 _WEEK = gettext_noop("week of {start}")
 _KINDS = {"agent": gettext_noop("recently"), "session": gettext_noop("earlier conversation"), "day": "", "week": ""}
 

@@ -44,8 +44,8 @@ _Limit = Annotated[int, Field(ge=1, le=1_000), Param("Maximum number to show, ne
 _Before = Annotated[
     int | None, Field(ge=1, le=2**63 - 1), Param("Show only those before this number", via=TERMINAL_ONLY)
 ]
-_Row = Annotated[str, Param("Number in the list", example="1", suggests="inbox")]
-_Dead = Annotated[str, Param("Number in the list", example="1", suggests="dead")]
+_Row = Annotated[str, Param("Number, as listed", example="1", suggests="inbox")]
+_Dead = Annotated[str, Param("Number, as listed", example="1", suggests="dead")]
 _OWN_SUGGESTED = 25
 _SHOWN = 80  # characters of a message
 _NONE = gettext_noop("You have no failed messages to retry.")
@@ -53,7 +53,7 @@ _NOT_FAILED = gettext_noop("Message {which} has not failed. `carina inbox list` 
 _GONE = gettext_noop("I can no longer answer that.")
 _Message = Annotated[str, Param("Number from my apology", example="1", suggests="unanswered")]
 _HIDDEN = gettext_noop("(you cannot read it, or it is gone)")
-_Days = Annotated[int, Field(ge=1, le=366), Param("How many days")]
+_Days = Annotated[int, Field(ge=1, le=366), Param("How many days to look back")]
 
 
 def shown_error(error: str, audience: Audience, scope: Scope) -> str:
