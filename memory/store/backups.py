@@ -2,7 +2,8 @@
 
 A backup is a folder under `backups/` with the databases and a `manifest.json` with their digests. It is created under a
 temporary name and renamed once it is complete and verified, so every backup there is good. A restore keeps what must
-not be undone: erasures begun since (`memory.store.erasure_records`), and choices such as opt-outs.
+not be undone: erasures begun since (`memory.store.erasure_records`), choices such as opt-outs, and that a token was
+revoked or accounts were unlinked.
 """
 
 import hashlib
@@ -10,6 +11,7 @@ import json
 import os
 import re
 import shutil
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from datetime import datetime
@@ -44,6 +46,12 @@ class _Present(Struct, frozen=True):
 
     constellations: list[Constellation]
     choices: list[dict[str, Any]]
+    ended: list[dict[str, Any]]
+    """When choices held that are over."""
+    keys: list[str]
+    """Ids of the tokens and sessions that are valid."""
+    linked: list[set[str]]
+    """The accounts of each person who has several."""
 
 
 class Backup(Struct, frozen=True):
@@ -252,9 +260,34 @@ def _keep_choices(tx: Tx, present: _Present) -> None:
     known = {each.id for each in present.constellations}
     if any(row["id"] in known for row in tx.all("SELECT id FROM constellations")):
         tx.run("DELETE FROM privacy_choices")
+        _keep_ended(tx, present)
     for choice in present.choices:
         tx.run("DELETE FROM privacy_choices WHERE person_id = ?", (choice["person_id"],))
         tx.insert("privacy_choices", choice)
+
+
+def _keep_ended(tx: Tx, present: _Present) -> None:
+    """Keep revoked tokens, ended sessions and ended links ended, and the times in which people wanted nothing kept."""
+    there = _tables(tx)
+    if "web_keys" in there:
+        tx.run("DELETE FROM web_keys WHERE id NOT IN (SELECT value FROM json_each(?))", (json.dumps(present.keys),))
+    for accounts in _linked(tx):
+        if not any(accounts <= each for each in present.linked):
+            parted = "DELETE FROM user_identities WHERE id IN (SELECT value FROM json_each(?))"
+            tx.run(parted, (json.dumps(sorted(accounts)),))
+    for each in present.ended if "ended_privacy_choices" in there else ():
+        tx.insert("ended_privacy_choices", each, ignore=True)
+
+
+def _tables(rows: Rows) -> set[str]:
+    return {row["name"] for row in rows.all("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+
+
+def _linked(rows: Rows) -> list[set[str]]:
+    found = defaultdict[str, set[str]](set)
+    for row in rows.all("SELECT id, user_id FROM user_identities"):
+        found[row["user_id"]].add(row["id"])
+    return [accounts for accounts in found.values() if len(accounts) > 1]
 
 
 def _present(folder: Path) -> _Present | None:
@@ -264,8 +297,14 @@ def _present(folder: Path) -> _Present | None:
     try:
         with closing(connect(folder / _GLOBAL, read_only=True)) as raw:
             rows = Rows(raw)
-            choices = [as_dict(row) for row in rows.all("SELECT person_id, choice, since FROM privacy_choices")]
-            return _Present(constellations(rows, folder), choices)
+            there, over = _tables(rows), "SELECT person_id, since, until FROM ended_privacy_choices"
+            return _Present(
+                constellations(rows, folder),
+                [as_dict(row) for row in rows.all("SELECT person_id, choice, since FROM privacy_choices")],
+                [as_dict(row) for row in (rows.all(over) if "ended_privacy_choices" in there else ())],
+                [row["id"] for row in (rows.all("SELECT id FROM web_keys") if "web_keys" in there else ())],
+                _linked(rows),
+            )
     except driver.DatabaseError:
         return None
 

@@ -11,10 +11,12 @@ from typing import TypeVar
 
 import pytest
 
-from memory.people import privacy_choices
+from memory.people import identities, privacy_choices, web_keys
 from memory.people.privacy_choices import PrivacyChoice
+from memory.people.web_keys import KeyScope, NewKey
 from memory.store import backups, erasure_records
 from memory.store.backups import BackupFailed
+from memory.store.clock import to_text
 from memory.store.constellation import Constellations
 from memory.store.database import Rows, Tx
 from memory.store.erasure_records import Erasure
@@ -263,6 +265,36 @@ async def test_who_resumed_since_is_not_opted_out_again(tmp_path: Path) -> None:
     await choose(tmp_path, None)
     backups.restore(tmp_path, made)
     assert chosen(tmp_path) == []
+
+
+async def test_what_was_ended_since_stays_ended(tmp_path: Path) -> None:
+    await lived(tmp_path, "x")
+
+    def begin(tx: Tx) -> None:
+        for name in ("kept", "revoked"):
+            web_keys.add(tx, NewKey(web_keys.Kind.PROGRAM, KeyScope.ADMIN, name), NOW)
+        for one, other in ((ANN, PersonId("bluesky:ann")), (PersonId("discord:bob"), PersonId("bluesky:bob"))):
+            identities.issue_code(tx, one, f"first of {one}", NOW)
+            identities.redeem_code(tx, other, f"first of {one}", f"second of {one}", NOW)
+            identities.redeem_code(tx, one, f"second of {one}", "", NOW)
+
+    def end(tx: Tx) -> None:
+        for each in web_keys.listing(tx, web_keys.Kind.PROGRAM, NOW):
+            assert each.name == "kept" or web_keys.drop(tx, each.id)
+        assert identities.unlink(tx, PersonId("bluesky:ann"))
+        privacy_choices.choose(tx, ANN, PrivacyChoice.PAUSED, NOW)
+        privacy_choices.choose(tx, ANN, None, NOW + timedelta(hours=1))
+
+    await write(tmp_path, begin)
+    made = backups.create(tmp_path, NOW)
+    assert {ANN, "discord:bob"} < read(tmp_path, identities.links).keys()
+    await write(tmp_path, end)
+    backups.restore(tmp_path, made)
+    tokens = read(tmp_path, lambda rows: web_keys.listing(rows, web_keys.Kind.PROGRAM, NOW))
+    assert [each.name for each in tokens] == ["kept"]
+    assert sorted(read(tmp_path, identities.links)) == ["bluesky:bob", "discord:bob"]
+    paused = read(tmp_path, lambda rows: rows.all("SELECT person_id, since, until FROM ended_privacy_choices"))
+    assert [tuple(row) for row in paused] == [(ANN, to_text(NOW), to_text(NOW + timedelta(hours=1)))]
 
 
 @pytest.mark.parametrize("lost", ["gone", "damaged", "begun anew"])
