@@ -825,7 +825,7 @@ async def test_the_schedule_shows_tasks_as_a_tree(s: Site) -> None:
     assert "in progress" in page
     assert 'href="/commands/tasks.template.use"' in page
     change = re.findall(r'<span class="text">pack books<.*?href="(/commands/tasks.change[^"]*)"', page, re.DOTALL)
-    ((task,),) = [re.findall(r'name="task" value="(\d+)"', (await s.get(each)).text) for each in change[:1]]
+    ((task,),) = [re.findall(r'<option value="(\d+)" selected>pack', (await s.get(each)).text) for each in change[:1]]
     await s.call("tasks.change", task=task, under="none")
     assert re.findall(r'<li class="step(\d)">.{30,60}pack books', (await s.get("/schedule")).text) == ["0"]
     await s.call("remind.me", text="call the bank", when="in 30 minutes")
@@ -848,6 +848,7 @@ async def test_reminders_show_their_time_and_are_done_put_off_and_canceled(s: Si
     assert "Wed, Mar 5, 2031, 9:30 AM (<time" in page
     snooze = f"/commands/remind.snooze?reminder={reminder['id']}"
     assert f'href="{snooze}"' in page
+    assert f'<option value="{reminder["id"]}" selected>call the bank' in (await s.get(snooze)).text
     assert "I will remind you again" in (await s.post(snooze, reminder=reminder["id"], minutes="5")).text
 
     def told(tx: Tx) -> None:
@@ -881,9 +882,11 @@ async def test_every_page_stands_empty_and_in_the_language_of_the_browser(s: Sit
     assert "Ruhezeit: keine." in (await s.post("/commands/quiet")).text
     refused = await s.browser.post("/", data={"csrf": "wrong"})
     assert refused.text.startswith("Dieses Formular ist zu alt")
-    refused = await s.browser.get("/nowhere")
-    assert refused.status_code == 404
-    assert "Unter dieser Adresse gibt es nichts." in refused.text
+    for path, words in (("/nowhere", "Unter dieser Adresse gibt es nichts."), ("/commands/x", '<a href="/search"')):
+        refused = await s.browser.get(path)
+        assert refused.status_code == 404
+        assert words in refused.text
+    assert "nicht noch einmal gezeigt" in (await s.post("/commands/token.create", name="pen")).text
     await s.call("memory.edit", label="persona", text=EVIL)
     shown = (await s.get("/memory/block?label=persona")).text
     assert "<script>alert(1)" not in shown

@@ -306,9 +306,11 @@ async def command(ctx: Context) -> Response:
             shown = shown or await ctx.words(came, numbered=True)
         else:
             done = await told(ctx, came)
+    fields, suggest = declared.taken(Via.WEB), partial(ctx.web.services.registry.suggest, declared.name)
+    given = [each.name for each in fields if each.suggests and form.get(each.name)]
     return ctx.page(
-        "command.html", title=_(declared.summary), declared=declared, fields=declared.taken(Via.WEB), form=form,
-        shown=shown, **done,
+        "command.html", title=_(declared.summary), declared=declared, fields=fields, form=form, shown=shown,
+        known={each: dict(await suggest(each, ctx.caller(), form)) for each in given}, **done,
     )  # fmt: skip
 
 

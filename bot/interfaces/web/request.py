@@ -153,7 +153,7 @@ class Context(Struct, frozen=True):
         """`numbered`: with the numbers that a form asks for."""
         if isinstance(result, Result):
             plain = await self.web.services.registry.plain(self.caller())
-            return "\n".join(result.lines(replace(plain, numbered=numbered)))
+            return "\n".join([*filter(None, [result.aside(plain)]), *result.lines(replace(plain, numbered=numbered))])
         return result.words if isinstance(result, Question) else result
 
     async def kept(self, seen: PersonCounts) -> list[str]:

@@ -72,6 +72,8 @@ def application(web: WebServer) -> ASGIApp:
             try:
                 return await handler(ctx)
             except Refusal as refusal:
+                if refusal.status == 404 and not request.url.path.startswith(FOR_PROGRAMS):
+                    return failed(request, 404, _("Not found"), refusal.words)
                 return refusal.response(request.url.path)
             except FAILURES as error:
                 return failed(request, 400, _("This did not work"), error_text(error))
