@@ -75,7 +75,7 @@ async def test_what_ends_every_life_before_a_model_was_asked_is_given_up_and_sai
                 "done",
             ]
             (notice,) = service.platform.texts(OWNERS_PLACE.id)
-            assert "nach 10 Versuchen nicht beantworten: der Dienst endete bei jedem Versuch. " in notice
+            assert "nach 10 Versuchen nicht beantworten: der Dienst wurde bei jedem Versuch beendet. " in notice
 
 
 async def test_of_what_ends_lives_together_one_bad_row_is_given_up_alone(
