@@ -250,7 +250,9 @@ class Server:
             return CallResult(error.message, ok=False)
         except Exception as error:  # as above
             _log.warning("mcp_no_result", server=self.name, tool=offer.tool, reason=type(error).__name__, exc_info=True)
-            raise ToolError(f"What the MCP server {self.name} answered is no result of a call. {unknown}") from error
+            raise ToolError(
+                f"The MCP server {self.name} did not answer with the result of a call. {unknown}"
+            ) from error
 
 
 class ConnectedServers(Servers):

@@ -133,7 +133,7 @@ class TasksTool(AgendaTool[TaskArguments]):
         if not columns:
             raise ToolError("update needs a title, notes, priority, due, under, after or fields.")
         if not may_write_down(context.turn.scope, task.audience):
-            raise ToolError(f"Others than hear this can see the task {task.title!r}. Change it where they hear it too.")
+            raise ToolError(f"People who are not here can see the task {task.title!r}. Change it where they are.")
         return tasks.change(tx, task, columns, context.turn.scope, context.now)[0]
 
 

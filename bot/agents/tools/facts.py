@@ -60,7 +60,9 @@ def _add(tx: Tx, context: ToolContext, said: Statement) -> Outcome:
     if found is None:
         raise ToolError("That is too short: write one full statement.")
     if learned.step is Step.REFUSE:
-        raise ToolError(f"The person said otherwise: {found.text}. Ask them; what they say now is learned by itself.")
+        raise ToolError(
+            f"The person said otherwise: {found.text}. Ask them; what they say now is learned automatically."
+        )
     words = "kept" if learned.step is Step.ADD else f"known already, from {many(found.reinforcements, 'session')}"
     return Outcome(say("{words}: {line}", words=words, line=numbered_line(found)))
 
@@ -71,7 +73,7 @@ def _confirm(tx: Tx, context: ToolContext, which: str) -> Outcome:
     if found is None or not found.shared or found.agent == context.agent.id:
         raise ToolError("Only what all agents know and another one learned can be confirmed; list shows which.")
     if context.turn.scope.audience != found.audience:
-        raise ToolError("This is known to people not here; confirm it where they hear it too.")
+        raise ToolError("People who are not here know this; confirm it where they are.")
     new = facts.confirm(tx, found, context.agent.id, context.now)
     return Outcome(say("confirmed" if new else "you had confirmed it before"))
 

@@ -44,7 +44,7 @@ def _named(found: Team, name: str, turn: Turn, waiting: list[AgentId]) -> Candid
     if member == turn.agent:
         raise ToolError(f"You cannot give a task to yourself: do it, or give it to somebody else. {listed}")
     if member in waiting:
-        raise ToolError(f"{found.names[member]} waits for what you do: that would go in a circle. {listed}")
+        raise ToolError(f"{found.names[member]} is waiting for you, so that would be circular. {listed}")
     candidate = next((each for each in found.candidates if each.agent == member), None)
     if candidate is None:
         raise ToolError(f"{found.names[member]} cannot be asked: archived, hibernated or only listening. {listed}")

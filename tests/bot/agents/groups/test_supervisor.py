@@ -61,7 +61,7 @@ async def test_a_task_never_goes_in_a_circle(tmp_path: Path) -> None:
     async with talked(tmp_path, Setting(model, toml=toml), "go") as service:
         assert service.platform.texts() == ["done"]
     assert results(model.of("Ant")[1])[0] == (
-        "Ant waits for what you do: that would go in a circle. You can give tasks to: Cat.", True
+        "Ant is waiting for you, so that would be circular. You can give tasks to: Cat.", True
     )  # fmt: skip
 
 

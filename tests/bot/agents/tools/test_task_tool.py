@@ -41,7 +41,7 @@ def test_words_of_a_direct_message_do_not_go_into_a_task_that_others_see() -> No
     tx, turn = store(), replace(TURN, person=ANN.id, scope=Scope(ALONE, frozenset({GUILD})))
     task = tasks.add(tx, Task("buy a present", ANN.id, GUILD, Trust.APPROVED, NOON))
     for given in ({"notes": "the diamond"}, {"fields": {"what": "the diamond"}}):
-        with pytest.raises(ToolError, match="where they hear it too"):
+        with pytest.raises(ToolError, match="Change it where they are"):
             used(tx, turn, operation="update", which="present", **given)
     assert used(tx, turn, operation="done", which="present") == "buy a present is done now"
     assert used(tx, turn, operation="reopen", which="present") == "buy a present is open now"
