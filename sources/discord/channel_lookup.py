@@ -11,7 +11,7 @@ from memory.store.recent import RecentValues
 from memory.store.records import replace
 from sources.base import PlaceKind
 from sources.discord.answer_rules import Author, is_admitted
-from sources.discord.conversion import author_of, said_by_a_person
+from sources.discord.conversion import author_of, heard_of, readable, said_by_a_person
 from sources.discord.places import ChannelInfo, channel_info, person_id
 from sources.discord.send_failures import REFUSED
 from sources.discord.shared_state import SharedState
@@ -160,7 +160,7 @@ class ChannelLookup:
         """The thread for a message, opened if necessary; None if that is not possible."""
         if message.thread is not None:
             return message.thread
-        title = flatten(message.clean_content, 60) or f"With {name}"
+        title = flatten(readable(heard_of(message, self._state), self._state.me), 60) or f"With {name}"
         try:
             try:
                 return await outside(THREAD, message.create_thread(name=title), SECONDS)

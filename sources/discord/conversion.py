@@ -23,7 +23,7 @@ from sources.base import Attachment, Kind, Notification, Place, PlaceKind, Speak
 from sources.discord.answer_rules import Author, DiscordMessage, trust_of
 from sources.discord.cards import words_of
 from sources.discord.markup import BLOCKS_ARE_FOR
-from sources.discord.places import NAME, ChannelInfo, person_id, shortened
+from sources.discord.places import NAME, ChannelInfo, channel_info, person_id, shortened
 from sources.discord.settings import DiscordSettings
 from sources.discord.shared_state import SharedState
 from sources.text import flatten, one_line, without_call_behind
@@ -57,13 +57,27 @@ def heard_of(message: discord.Message, state: SharedState, author: Author | None
         content=message.content,
         mentions={user.id: user.display_name for user in message.mentions},
         mentioned_roles={role.id: role.name for role in message.role_mentions},
-        mentioned_channels={channel.id: channel.name for channel in message.channel_mentions},
+        mentioned_channels=_known_channels(message),
         extras=_extras(message),
         quoted=_quoted(message, state),
         calls_us=any(user.id == state.me for user in message.mentions) or bool(own_roles),
         own_roles=frozenset(role.id for role in own_roles),
         to_others=_to_others(message, state),
     )
+
+
+def _known_channels(message: discord.Message) -> dict[int, str]:
+    """The names of the channels that a message mentions, as far as everybody who reads it knows them.
+
+    The library names all that the bot sees, also private ones.
+    """
+    here = {message.channel.id, getattr(message.channel, "parent_id", None)}
+    named = ((each, channel_info(each)) for each in message.channel_mentions)
+    return {
+        channel.id: channel.name
+        for channel, info in named
+        if channel.id in here or (info.everyone and not info.private)
+    }
 
 
 def _to_others(message: discord.Message, state: SharedState) -> bool:

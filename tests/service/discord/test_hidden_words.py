@@ -158,3 +158,26 @@ async def test_who_left_a_server_hears_nothing_of_it_when_their_request_is_allow
             found = [each for each in t.model.requests[-1].results if ABROAD in each]
             assert bool(found) is allowed
         await until(lambda: t.rows("SELECT within FROM places WHERE kind = 'direct'") == [("[]",)])
+
+
+async def test_a_channel_that_is_mentioned_is_named_to_those_alone_who_know_it(tmp_path: Path) -> None:
+    async with live_service(tmp_path, scripted=True) as t:
+        bea = t.member("Bea")
+        pond, den = t.guild.text_channel("pond"), t.guild.text_channel(DEN, private=True, members=[bea])
+        inner = await bea.thread(den, OWNERS, private=True)
+        inner.add(t.server.bot)
+        t.configure(f"{NO_MERGING}\nauto_thread = true")
+        await t.service.start()
+        said = f"<@bot> what of <#{pond.id}>, <#{den.id}> and <#{inner.id}>?"
+        await t.ana.say(t.general, said)
+        (request,) = await t.model.wait_for(1)
+        assert f"what of #pond, <#{den.id}> and <#{inner.id}>?" in str(request.messages)
+        await until(lambda: any(said_in(each) for each in t.guild.threads), what="an answer in a thread")
+        (thread,) = (each for each in t.guild.threads if each is not inner)
+        assert "pond" in thread.name
+        for name in (DEN, OWNERS):
+            assert name not in thread.name
+            assert name not in str(request.body)
+        await bea.say(den, f"<@bot> what of <#{den.id}>, and of <#{inner.id}>?")
+        request = (await t.model.wait_for(2))[1]
+        assert f"what of #{DEN}, and of <#{inner.id}>?" in str(request.messages)
