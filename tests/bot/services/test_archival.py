@@ -90,7 +90,7 @@ async def test_the_end_of_an_id_reaches_only_what_may_be_used(of: Entries) -> No
 async def test_a_label_that_two_agents_use_is_not_guessed(of: Entries) -> None:
     kept = [(await of.add(f"{name} has a key.", label="key", agent=name))["id"] for name in ("Ada", "Bea")]
     for ask in ("archival.show", "archival.delete"):
-        with pytest.raises(UserError, match=f"Choose one by its ID: #{kept[0][-6:]} of Ada, #{kept[1][-6:]} of Bea"):
+        with pytest.raises(UserError, match=f"Choose one by ID: #{kept[0][-6:]} of Ada, #{kept[1][-6:]} of Bea"):
             await of.call(ask, entry="key")
     assert (await of.call("archival.show", entry=f"#{kept[1][-6:]}"))["agent"] == "Bea"
     await of.call("archival.delete", entry="key", agent="Bea")
