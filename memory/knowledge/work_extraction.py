@@ -19,7 +19,7 @@ _HERE = Pattern(
 _BULLET = Pattern(r"^\s*(?:[-*•]|\d+[.)])\s+")
 _DECISION = Pattern(
     r"\b(?:changed|switched|moved)\b.+?\b(?:to|from)\b"
-    r"|\b(?:used?|chose|picked|decided|switched|went)\b.+?\b(?:instead of|over|rather than|for)\b"
+    r"|\b(?:used?|chose|picked|decided|switched|went)\b.+?\b(?:instead of|over|rather than|for(?! example))\b"
     r"|\b(?:decided|agreed|settled)\s+(?:to|on|that|against|upon)\b|\bdecision\b\W*:"
     r"|\b(?:geändert|gewählt|entschieden|umgestellt|beschlossen)\b|\bentscheidung\b\W*:|\bstatt\b|決定|に決め",
     re.IGNORECASE,

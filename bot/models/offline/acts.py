@@ -209,8 +209,9 @@ def _list_known(_intent: Intent, context: Context) -> Lines:
 def _look_back(intent: Intent, context: Context) -> Lines:
     first, last = date.fromisoformat(intent.when), date.fromisoformat(intent.other)
     days = {"since": f"{first}T00:00:00Z", "until": f"{last + timedelta(days=last < date.max)}T00:00:00Z"}
-    search = _searches("past", [intent.text], {"domain": "conversations", **days}, context, _MOST_SAID * 2)
-    heard = [hit for hit in context.hits(*search) if hit.text.strip() not in context.turn.said]
+    search = _searches("past", [intent.text], {"domain": "constellation_messages", **days}, context, _MOST_SAID * 2)
+    hits = [hit for hit in context.hits(*search) if hit.role != "system"]
+    heard = [hit for hit in hits if hit.text.strip() not in context.turn.said]
     heard = [hit for hit in heard if context.language.stems(intent.text) & context.language.stems(hit.text)] or heard
     newest = sorted(heard, key=lambda hit: hit.order)[-_MOST_SAID:]
     phrase = "talked_none" if not heard else "talked_last" if len(heard) > len(newest) else "talked"
@@ -218,8 +219,8 @@ def _look_back(intent: Intent, context: Context) -> Lines:
     for hit in newest:
         at, day = hit.at and hit.at.astimezone(context.turn.now.tzinfo), "%m-%d " if first != last else ""
         when = f"{at.strftime(day)}{time_words(at, context.language.code)} " if at else ""
-        other = context.language.say("you") if hit.mine else context.name(hit)
-        who = (context.turn.request.agent or context.language.say("myself")) if hit.role == "assistant" else other
+        who = context.language.say("you") if hit.mine else context.name(hit)
+        who = who or (context.turn.request.agent if hit.role == "assistant" else "")
         lines.append(f"- {when}{who + ': ' if who else ''}{one_line(hit.text, _LONGEST_LINE)}")
     return Lines("\n".join(lines))
 

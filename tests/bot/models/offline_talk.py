@@ -98,7 +98,7 @@ class Memory:
 
     def search(self, arguments: Row, speaker: str) -> Row:
         domain = arguments["domain"]
-        rows = [row for row in self.entries if domain not in ("conversations", "facts")]
+        rows = [row for row in self.entries if domain not in ("constellation_messages", "facts")]
         rows += [row for row in self.messages if domain not in ("archival_memory", "facts")]
         rows += self.facts if domain == "facts" else []
         if arguments.get("author") == "me":
@@ -107,7 +107,7 @@ class Memory:
         wanted = stems(" ".join(term.word for term in fulltext.terms(arguments["query"], mode="any")))
         hits = [row for row in rows if wanted & stems(row["text"])] if arguments["query"] else rows[::-1]
         hits = sorted(hits, key=lambda row: -len(wanted & stems(row["text"])))[: arguments.get("limit", 10)]
-        name = {"archival_memory": "archival", "conversations": "messages"}.get(domain, domain)
+        name = {"archival_memory": "archival", "constellation_messages": "messages"}.get(domain, domain)
         return {"hits": [{"role": ""} | row for row in hits], "searched": [{"domain": name, "rows": len(rows)}]}
 
 

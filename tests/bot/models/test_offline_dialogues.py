@@ -364,7 +364,12 @@ def test_what_is_too_long_is_told_so_and_a_note_is_kept_in_parts_whole() -> None
 def test_a_look_back_tells_when_more_was_said_than_it_shows() -> None:
     talk = Talk()
     talk.say("hi")
-    assert talk.say("what did we talk about?").startswith("Here is what was said (")
+    talk.memory.heard("Look after them", "", "system")
+    talk.memory.heard("Hm", "Iris", "assistant")
+    shown = talk.say("what did we talk about?")
+    assert shown.startswith("Here is what was said (")
+    assert "Iris: Hm" in shown
+    assert "Look after" not in shown
     for _ in range(6):
         talk.say("hi")
     assert talk.say("what did we talk about?").startswith("This is the last of what was said (")
