@@ -104,7 +104,7 @@ class ConstellationCommands(Struct, frozen=True):
             await seed_routing(self.config, database, self.clock)
         _log.info("constellation_created", constellation=made.name)
         return _(
-            "{name} was created with the agents and groups of the configuration. No place belongs to it yet: "
+            "{name} was created with the agents and groups from the configuration. No place belongs to it yet: "
             "`carina constellation assign PLACE {shown}` assigns one.",
             name=made.name,
             shown=shlex.quote(made.name),
