@@ -23,11 +23,10 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import regex
-
 from memory.search.embedding.base import MAX_CHARACTERS, EmbedderBusy, EmbedderMissing, Embedding, Tokens, to_vector
 from memory.store.fulltext import content_words
 from memory.store.heap import give_back
+from memory.store.patterns import UnicodePattern
 from texts import gettext_lazy
 
 NAME = "all-MiniLM-L6-v2-int8"
@@ -126,6 +125,8 @@ class _Model:
         options = runtime.SessionOptions()
         options.enable_cpu_mem_arena = False  # it would keep the most memory that a run ever took
         options.enable_mem_pattern = False
+        # The nodes are few and large: fused, they take 10% longer, and a MiB more is loaded to fuse them.
+        options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
         options.intra_op_num_threads = options.inter_op_num_threads = 1  # the other cores are for the service
         # The table of words stays in the installed file: it is half of the model, and a text needs few of its rows.
         file = _located(_MODEL, _FILES[_MODEL])
@@ -209,9 +210,9 @@ _IDEOGRAPHS = (
     r"\u4E00-\u9FFF\u3400-\u4DBF\U00020000-\U0002A6DF\U0002A700-\U0002B73F\U0002B740-\U0002B81F"
     r"\U0002B920-\U0002CEAF\uF900-\uFAFF\U0002F800-\U0002FA1F"
 )
-_PIECED = regex.compile(rf"(?V1)[{_IDEOGRAPHS}]|[\p{{P}}{_ASCII_SYMBOLS}]|[^\s{_IDEOGRAPHS}\p{{P}}{_ASCII_SYMBOLS}]+")
-_CONTROLS = regex.compile(r"(?V1)[\p{Cc}\p{Cf}\p{Co}\p{Cs}\ufffd--\t\n\r]+")
-_ACCENTS = regex.compile(r"\p{Mn}+")
+_PIECED = UnicodePattern(rf"(?V1)[{_IDEOGRAPHS}]|[\p{{P}}{_ASCII_SYMBOLS}]|[^\s{_IDEOGRAPHS}\p{{P}}{_ASCII_SYMBOLS}]+")
+_CONTROLS = UnicodePattern(r"(?V1)[\p{Cc}\p{Cf}\p{Co}\p{Cs}\ufffd--\t\n\r]+")
+_ACCENTS = UnicodePattern(r"\p{Mn}+")
 
 
 class Vocabulary:
@@ -310,7 +311,7 @@ _SHAPE, _TYPE, _TENSOR_NAME, _RAW = 1, 2, 8, 9  # of a tensor
 _FLOAT, _UINT8 = 1, 2  # tensor types
 _BYTES = 2  # protobuf wire type of a field with a length
 _OWN = b"com.microsoft"
-_BLOCK, _BY_INT8 = 32, 4  # numbers per scale; how they are multiplied
+_BLOCK, _BY_INT8 = 64, 4  # numbers per scale; how they are multiplied
 
 
 class _Field(NamedTuple):
