@@ -6,18 +6,19 @@ address is written out, unless the words are its host. The function is idempoten
 never grows.
 """
 
+import re
 from bisect import bisect_right
 from operator import itemgetter
 from urllib.parse import urlsplit
 
-import regex
-
+from memory.store.patterns import Match, UnicodePattern
 from sources.text import TERMINAL, sendable
 
-_BREAKS = regex.compile(r"[\u2028\u2029]")
+_BREAKS = UnicodePattern(r"[\u2028\u2029]")
 
-_UNSEEN = regex.compile(
-    TERMINAL
+_UNSEEN = UnicodePattern(
+    "(?V1)"
+    + TERMINAL
     + r"""|
     [\p{Cc}\p{Default_Ignorable_Code_Point}\uFFF9-\uFFFB--[\n\t\u200c\u200d\p{Variation_Selector}\U000E0020-\U000E007F]]
     # Joiners belong to emoji and to scripts that are written with them, elsewhere they are seen by nobody.
@@ -28,20 +29,20 @@ _UNSEEN = regex.compile(
     # Tags spell the flags of regions behind a black flag.
     | (?<!\U0001F3F4 [\U000E0020-\U000E007E]{0,16}) [\U000E0020-\U000E007F]
     """,
-    regex.V1 | regex.VERBOSE,
+    re.VERBOSE,
 )
 
 _TARGET = r"\(\s*<?(?P<url>(?:[a-z][a-z0-9+.\-]*://|mailto:|tel:)(?:[^\s()<>]|\([^\s()<>]*\))*)>?(?:\s+[\"'][^\"']*[\"'])?\s*\)"
-_MASKED = regex.compile(r"\[(?P<words>(?:[^\[\]\\]|\\.|\[[^\[\]]*\]){0,300}+)\]" + _TARGET, regex.IGNORECASE)
-_STILL_MASKED = regex.compile(r"\]\((?=\s*<?(?:[a-z][a-z0-9+.\-]*://|mailto:|tel:))", regex.IGNORECASE)
+_MASKED = UnicodePattern(r"\[(?P<words>(?:[^\[\]\\]|\\.|\[[^\[\]]*\]){0,300}+)\]" + _TARGET, re.IGNORECASE)
+_STILL_MASKED = UnicodePattern(r"\]\((?=\s*<?(?:[a-z][a-z0-9+.\-]*://|mailto:|tel:))", re.IGNORECASE)
 
-_CODE = regex.compile(
-    r"```(?:[a-z0-9_+\-.#]+\n)?(?=\s*[^`\s])[^`]*+```(?!`)|`(?=[^\S\n]*[^`\s])[^`\n]*+`(?!`)", regex.IGNORECASE
+_CODE = UnicodePattern(
+    r"```(?:[a-z0-9_+\-.#]+\n)?(?=\s*[^`\s])[^`]*+```(?!`)|`(?=[^\S\n]*[^`\s])[^`\n]*+`(?!`)", re.IGNORECASE
 )
-_PLAIN_SAMPLE = regex.compile(r"`+[^*_~|<>\[\]()`]*\[[^*_~|<>\[\]()`]*\]\([^*~|<>\[\]()`\s]*\)[^*~|<>\[\]()`]*`+")
+_PLAIN_SAMPLE = UnicodePattern(r"`+[^*_~|<>\[\]()`]*\[[^*_~|<>\[\]()`]*\]\([^*~|<>\[\]()`\s]*\)[^*~|<>\[\]()`]*`+")
 
 
-_MARKUP = regex.compile(
+_MARKUP = UnicodePattern(
     r"""
     ^```[a-z0-9_+\-.#]*\n (?P<block>.*?) (?:\n?```$ | \Z)
     | (?<!`) (?P<ticks>`++) (?P<as_is>[^`\n]+) (?P=ticks)
@@ -50,11 +51,11 @@ _MARKUP = regex.compile(
     | ^ (?:-\#|\#{1,3}) [ ]
     | \[[^\[\]\n]+\] \( (?P<as_is>https?://[^\s()]+) \)
     """,
-    regex.VERBOSE | regex.MULTILINE | regex.DOTALL | regex.IGNORECASE,
+    re.VERBOSE | re.MULTILINE | re.DOTALL | re.IGNORECASE,
 )
 _INSIDE = r"(?:\\.|[^\n\\])"
 _CLOSED = {
-    mark: regex.compile(rf"({_INSIDE}+?)(?<=[^\s*]){regex.escape(mark)}{after}|{_INSIDE}*+", regex.DOTALL)
+    mark: UnicodePattern(rf"({_INSIDE}+?)(?<=[^\s*]){re.escape(mark)}{after}|{_INSIDE}*+", re.DOTALL)
     for after, marks in ((r"(?!\*)", ("***", "**", "~~", "||")), (r"(?![\w*])", ("*", "__")))
     for mark in marks
 }
@@ -107,13 +108,13 @@ def without_markup(text: str, nested: int = 8) -> str:
 def _unmasked(text: str) -> str:
     samples = _samples(text)
 
-    def shown(link: regex.Match[str]) -> str:
+    def shown(link: Match) -> str:
         if _within(samples, link) or _names_its_host(link):
             return link[0]
         words = link["words"].strip()
         return f"{words} ({link['url']})" if words else link["url"]
 
-    def parted(rest: regex.Match[str]) -> str:
+    def parted(rest: Match) -> str:
         """The bracket in a form that Discord cannot take for part of a link."""
         return rest[0] if _within(samples, rest) or _within(named, rest) else "] "
 
@@ -124,12 +125,12 @@ def _unmasked(text: str) -> str:
     return _STILL_MASKED.sub(parted, text)
 
 
-def _within(spans: list[tuple[int, int]], found: regex.Match[str]) -> bool:
+def _within(spans: list[tuple[int, int]], found: Match) -> bool:
     place = bisect_right(spans, found.start(), key=itemgetter(0))
     return place > 0 and found.end() <= spans[place - 1][1]
 
 
-def _names_its_host(link: regex.Match[str]) -> bool:
+def _names_its_host(link: Match) -> bool:
     words, url = link["words"].strip().casefold(), link["url"].casefold()
     try:
         host = urlsplit(url).hostname or ""
@@ -151,7 +152,7 @@ def _samples(text: str) -> list[tuple[int, int]]:
         begins = not text[line:at].strip()
         if code is None or not begins or (_STILL_MASKED.search(code[0]) and not _PLAIN_SAMPLE.fullmatch(code[0])):
             break
-        if regex.search(r"[*_~|<>\]]", code[0]) and not _PLAIN_SAMPLE.fullmatch(code[0]):
+        if re.search(r"[*_~|<>\]]", code[0]) and not _PLAIN_SAMPLE.fullmatch(code[0]):
             break
         found.append(code.span())
         at = text.find("`", code.end())

@@ -5,8 +5,6 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable
 
-import regex
-
 from memory.store.patterns import Pattern, UnicodePattern
 from texts import _, gettext_noop
 
@@ -32,15 +30,14 @@ MAX_LINE = 300
 TERMINAL = r"(?:\x1b\[|\x9b)[0-?]*[\x20-/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"
 """Escape sequences of terminals: invisible to readers, so they are removed."""
 _UNSEEN = UnicodePattern(
-    rf"{TERMINAL}|"
+    rf"(?V1){TERMINAL}|"
     r"\U0001f3f4\U000e0067\U000e0062(?:\U000e0065\U000e006e\U000e0067|\U000e0073\U000e0063\U000e0074|"
     r"\U000e0077\U000e006c\U000e0073)\U000e007f(*SKIP)(*FAIL)|"
     r"(?<=[^\x00-\x7f\u200c\u200d])[\u200c\u200d](*SKIP)(*FAIL)|"
     r"(?<=[^\s\ufe00-\ufe0f])[\ufe00-\ufe0f](*SKIP)(*FAIL)|"
     r"(?<=\p{Han})[\U000e0100-\U000e01ef](*SKIP)(*FAIL)|"
     r"(?<=\p{Mongolian})[\u180b-\u180d\u180f](*SKIP)(*FAIL)|"
-    r"[\p{Cc}\p{Cs}\p{Co}\p{Cf}\p{Zl}\p{Zp}\p{DI}]",
-    regex.V1,
+    r"[\p{Cc}\p{Cs}\p{Co}\p{Cf}\p{Zl}\p{Zp}\p{DI}]"
 )
 _BREAKS = UnicodePattern(r"[\s\x1c-\x1f\x85\p{Zl}\p{Zp}]+")
 _LINE_ENDS = Pattern("\r\n|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")

@@ -40,7 +40,7 @@ STARTS = ("bot/interfaces/cli/", "bot/__main__.py")
 DOCUMENTS = ("changes", "containers", "document", "history", "replay", "schemas", "sequence", "targets")
 DOCUMENTS_KNOW = (
     *("memory.store.clock", "memory.store.errors", "memory.store.fulltext", "memory.store.ids"),
-    *("memory.store.late_library", "memory.store.records"),
+    *("memory.store.late_library", "memory.store.patterns", "memory.store.records"),
 )
 
 ONLY_IN = {

@@ -1,10 +1,10 @@
 """Makes messages of an answer: without lines that a model repeats from its prompt, split, or as a file if very long."""
 
 import dataclasses
+import re
 from collections.abc import Sequence
 from datetime import datetime
 
-import regex
 from msgspec import Struct
 
 from memory.queue import outbox
@@ -27,7 +27,7 @@ _AROUND = (
     rf"|{_OPENED}|{_CLOSED}"
 )
 _END = r"[ \t]*(?:\n|\Z)"
-_OURS = UnicodePattern(rf"\A(?:\s*(?:{_SPOKEN}|{_AROUND}){_END})+|^[ \t]*(?:{_AROUND}){_END}", regex.MULTILINE)
+_OURS = UnicodePattern(rf"\A(?:\s*(?:{_SPOKEN}|{_AROUND}){_END})+|^[ \t]*(?:{_AROUND}){_END}", re.MULTILINE)
 _REPEATED = UnicodePattern(rf"\A(?:\s*(?:{_SPOKEN}|{_BLOCK}|{_AROUND}){_END})+")
 _SIGNS = (
     " UTC",

@@ -15,11 +15,11 @@ from difflib import SequenceMatcher
 from enum import StrEnum
 from typing import Any, Generic, NewType, TypeAlias, TypeVar
 
-import regex
 from msgspec import Struct
 
 from memory.store.errors import BlockCorrupt, Refused
 from memory.store.ids import AgentId, PersonId, TurnId
+from memory.store.patterns import UnicodePattern
 
 Writer = NewType("Writer", str)
 """Who changes a block: "agent:<id>", "person:<id>" or "system"; made by the functions below."""
@@ -33,8 +33,8 @@ _TEXT = f"cid:root-{CONTAINER}:Text"
 
 # Not escaped: it is shorter, and a search of the stored bytes for words finds them.
 _encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
-_IN_WORD = regex.compile(r"[[\p{L}\p{M}\p{N}_]--[\p{Han}\p{Hiragana}\p{Katakana}]]", regex.VERSION1)
-_TOKENS = regex.compile(rf"\n|[^\S\n]*+(?:{_IN_WORD.pattern}++|\S)|[^\S\n]++", regex.VERSION1)
+_IN_WORD = r"[[\p{L}\p{M}\p{N}_]--[\p{Han}\p{Hiragana}\p{Katakana}]]"
+_TOKENS = UnicodePattern(rf"(?V1)\n|[^\S\n]*+(?:{_IN_WORD}++|\S)|[^\S\n]++")
 """Line breaks, and words or marks with the space before them."""
 _MOST_PAIRS, _MOST_COMPARED = 20_000, 2_000  # equal pairs, and items: some tens of milliseconds
 _PROBE = 64  # characters compared before the whole text is

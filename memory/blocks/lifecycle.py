@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
 
-import regex
 from msgspec import Struct
 
 from memory import activity
@@ -26,11 +25,12 @@ from memory.store.database import Rows, Tx, Value
 from memory.store.errors import BlockExists, BlockNotFound, BlockRefused, Refused
 from memory.store.fulltext import index_text, require_storable
 from memory.store.ids import AgentId, BlockId, TurnId, new_id
+from memory.store.patterns import UnicodePattern
 from memory.store.records import replace
 from texts import gettext_lazy, gettext_noop, join_lazy, ngettext_lazy
 
 # The label is part of a tag in the prompt: <block:label ...>.
-_LABEL = regex.compile(rf"(?=\S)[^<>\"\p{{C}}\p{{Zl}}\p{{Zp}}]{{1,{records.MOST_LABEL}}}(?<=\S)")
+_LABEL = UnicodePattern(rf"(?=\S)[^<>\"\p{{C}}\p{{Zl}}\p{{Zp}}]{{1,{records.MOST_LABEL}}}(?<=\S)")
 
 
 def require_allowed_label(label: str) -> None:

@@ -6,12 +6,12 @@ and what reads it; `memory.knowledge.entry_changes` writes.
 """
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
-import regex
 from msgspec import Struct, field
 
 from memory.people.audience import Audience, Scope, Trust
@@ -21,6 +21,7 @@ from memory.store.database import Row, Rows, Value
 from memory.store.errors import EntryNotFound, Refused
 from memory.store.fulltext import date_words, index_text, require_storable
 from memory.store.ids import SHORTEST, AgentId, EntryId, MessageId, PersonId, TurnId
+from memory.store.patterns import UnicodePattern
 from memory.store.records import replace
 from memory.store.row_mapper import RowMapper
 from texts import gettext_lazy
@@ -35,9 +36,9 @@ USUAL_IMPORTANCE = 0.5
 
 _MAX_LABEL, _MAX_CATEGORY, _MAX_TAG, MAX_TAGS = 200, 200, 50, 20
 # They are shown in lists, which a line break would forge, and on platforms that read markup; joiners occur in emoji.
-_PLAIN = regex.compile(r"(?V1)[[^<>\[\]`\p{C}\p{Zl}\p{Zp}]\u200c\u200d]*")
-_ID = regex.compile(r"\s*ent_[0-9a-hjkmnp-tv-z]{10,}(?:\.\d+)?\s*", regex.IGNORECASE)
-_CATEGORY = regex.compile(r"[\p{L}\p{M}\p{N}_-]+(?:/[\p{L}\p{M}\p{N}_-]+)*")
+_PLAIN = UnicodePattern(r"(?V1)[[^<>\[\]`\p{C}\p{Zl}\p{Zp}]\u200c\u200d]*")
+_ID = UnicodePattern(r"\s*ent_[0-9a-hjkmnp-tv-z]{10,}(?:\.\d+)?\s*", re.IGNORECASE)
+_CATEGORY = UnicodePattern(r"[\p{L}\p{M}\p{N}_-]+(?:/[\p{L}\p{M}\p{N}_-]+)*")
 
 
 class Origin(Struct, frozen=True):

@@ -5,7 +5,6 @@ import unicodedata
 from collections.abc import Iterable
 from enum import Enum
 
-import regex
 from msgspec import Struct
 
 from memory.store.patterns import Pattern, UnicodePattern
@@ -20,6 +19,7 @@ LEAST_WORDS = 3
 _PAIRED = r"\p{Han}\p{Hiragana}\p{Katakana}ー\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
 _TOKEN = UnicodePattern(rf"(?V1)[{_PAIRED}]+|[[\p{{L}}\p{{N}}\p{{M}}]--[{_PAIRED}]]+")
 _RUN = UnicodePattern(rf"[{_PAIRED}]")
+_SPOKEN = UnicodePattern(r"[\p{L}\p{M}\p{N}]+")
 _JOINTS = str.maketrans("", "", "_'’")
 
 
@@ -46,7 +46,7 @@ _EXCLUSIVE = _set("prefer prefers lives bevorzugt wohnt")
 _ONE_VALUE = UnicodePattern(
     r"(wants to be called|(?:meine? .+ )?heißt|pronouns are|favou?rite .+? (?:is|are)|lieblings\w+ (?:ist|sind)"
     r"|my (?:\S+ )*(?:name|birthday|address|number) is) (.+)",
-    regex.IGNORECASE,
+    re.IGNORECASE,
 )
 """Properties with one value at a time: a new value replaces the old one."""
 VALUE = Pattern(
@@ -147,7 +147,7 @@ def _sense(text: str) -> _Sense:
         denies = (found["word"] in _HATES) ^ ("ない" in found[0])
         folded = folded[: found.start()]
     all_words = words(text)
-    spoken = regex.findall(r"[\p{L}\p{M}\p{N}]+", folded.translate(_JOINTS))
+    spoken = _SPOKEN.findall(folded.translate(_JOINTS))
     denies ^= bool(sum(word in _NOT or word in _HATES for word in spoken) % 2)
     left, compared, _ = _cut(folded)
     plain = _LIKES | _HATES | _NOT | _SMALL

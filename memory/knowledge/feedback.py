@@ -4,11 +4,11 @@ No words are stored here: a correction refers to its message and is deleted with
 place and the trust of the person.
 """
 
+import re
 from collections.abc import Sequence
 from datetime import datetime
 from enum import StrEnum
 
-import regex
 from msgspec import Struct
 
 from memory.knowledge import items
@@ -44,7 +44,7 @@ _CORRECTS = UnicodePattern(
     | das\s+hat\s+nicht\s+(?:funktioniert|geklappt) | versuch['’]?s?\s+(?:es\s+)?noch
     | (?:hör\s+auf|lass\s+das|nie\s+wieder|niemals\s|bitte\s+(?:nicht|nie|kein))
     )""",
-    regex.VERBOSE | regex.IGNORECASE,
+    re.VERBOSE | re.IGNORECASE,
 )
 _UP = ("👍", "❤", "💯", "🙏", ":+1:", ":thumbsup:", ":thumbs_up:")
 _DOWN = ("👎", ":-1:", ":thumbsdown:", ":thumbs_down:")
@@ -64,7 +64,7 @@ def thumb(emoji: str) -> Signal | None:
 
 def unquoted(text: str) -> str:
     """A text without quoted lines and code: what the person says themselves."""
-    lines = regex.sub(r"```.*?(?:```|\Z)", " ", text, flags=regex.DOTALL).splitlines()
+    lines = re.sub(r"```.*?(?:```|\Z)", " ", text, flags=re.DOTALL).splitlines()
     return "\n".join(line for line in lines if not line.lstrip().startswith((">", "|"))).strip()
 
 

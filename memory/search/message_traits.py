@@ -3,9 +3,9 @@
 `ranking.py` weighs this; `neighbors.py` finds the messages around a hit.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 
-import regex
 from msgspec import Struct
 
 from memory.store.database import Rows
@@ -19,7 +19,7 @@ _TIME = UnicodePattern(
     gestern|heute|morgen|vorgestern|neulich|seit|(?:letzte|nächste|diese)[nrs]?\s\w+|\w+tag|woche|monat|jahr|jahre|
     januar|februar|märz|mai|juni|juli|oktober|dezember|(?:19|20)\d\d)\b|
     (?:昨|今|明|先|来|去|毎)[日朝晩夜週月年]|(?:おととい|きのう|きょう|あした)|[月火水木金土日]曜|\d[年月日時]|[〇一二三四五六七八九十]+[年月日時]""",
-    regex.VERBOSE | regex.IGNORECASE,
+    re.VERBOSE | re.IGNORECASE,
 )
 _QUESTION = UnicodePattern(r"(?<![^.!?。！？\n])[^.!?。！？\n]*+[?？]+")  # starts where a sentence may: linear time
 _GREETING = 20  # characters beside a question that state nothing: a mention, a hello
@@ -29,11 +29,11 @@ _NO_ANSWER = UnicodePattern(
     no\s(?:\w+\s)?(?:record|note|memory|information|mention|message|answer|entry|idea)s?)\b|
     \bich\s(?:\w+\s)?wei(?:ß|ss)\s(?:\w+\s){0,3}nicht\b|\bwei(?:ß|ss)\sich\s(?:\w+\s){0,2}nicht\b|\bich\shabe\s(?:\w+\s)?
     (?:nichts|keine\s(?:Ahnung|Angabe|Notiz|Information|Erinnerung|Nachricht)\w*)\b|(?:わか|分か|知)りません|(?:わから|分から|知ら)ない|覚えて(?:い)?ません|見つかりません""",
-    regex.VERBOSE | regex.IGNORECASE,
+    re.VERBOSE | re.IGNORECASE,
 )
 _AND_MORE = UnicodePattern(
     r"\b(?:but|although|though|aber|jedoch)\b|[:;](?=\s)(?!\s(?:nobody|no\sone|nothing|niemand|nichts|keiner)\b)",
-    regex.IGNORECASE,
+    re.IGNORECASE,
 )
 _SHORT = 160  # characters; a longer answer says more than "I do not know"
 _NAME = UnicodePattern(r"(?<=[\p{Ll}\p{Nd},]\s)(?!I\b)\p{Lu}\p{Ll}+")  # a capitalized word inside a sentence

@@ -1,11 +1,11 @@
 """Queries and results; and the values that a search's conditions can have, as far as a scope may know them."""
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Literal, TypeAlias
 
-import regex
 from msgspec import Struct, field
 
 from memory.people.audience import Audience, Scope, Trust
@@ -21,7 +21,7 @@ _WHEN_PHRASE = UnicodePattern(
     r"\b(?:how (?:long|old|recently)|(?:what|which) (?:day|month|season|time|week|year)|"
     r"wie (?:lang|lange|alt)|seit wann|welche[mnrs]? (?:jahr|monat|tag|uhrzeit|woche))\b|"
     r"いつ|何(?:時|日|曜日|月|年|歳)|どのくらい前",
-    regex.IGNORECASE,
+    re.IGNORECASE,
 )
 _NAME = frozenset(("where", "who", "whom", "whose", "which", "name", "names", "called", "wo", "wer", "wem", "wen"))
 

@@ -10,10 +10,10 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, TypeAlias
 
-import regex
 from msgspec import Struct
 
 from memory.store.database import Row, Rows
+from memory.store.patterns import UnicodePattern
 
 Embedded: TypeAlias = Literal["entry", "message", "block", "passage", "task"]
 """Kinds whose rows have vectors."""
@@ -27,8 +27,8 @@ PART_BYTES = 800
 """Bytes of one part in UTF-8, besides its heading: about 200 tokens of English, 270 of Chinese. Parts of files are half
 as long, so that one sentence among unrelated ones is still found."""
 
-_END = regex.compile(r"(?<=[\n])|(?<=[.!?。！？…;])\s+|(?<=[。！？])")
-_SPACE = regex.compile(r"\s+")
+_END = UnicodePattern(r"(?<=[\n])|(?<=[.!?。！？…;])\s+|(?<=[。！？])")
+_SPACE = UnicodePattern(r"\s+")
 
 
 class Text(Struct, frozen=True):
@@ -175,7 +175,7 @@ def _pieces(text: str, limit: int) -> Iterator[str]:
             yield from (word,) if _bytes(word) <= limit else _characters(word, limit)
 
 
-def _with_ends(text: str, ends: "regex.Pattern[str]") -> Iterable[str]:
+def _with_ends(text: str, ends: UnicodePattern) -> Iterable[str]:
     begin = 0
     for match in ends.finditer(text):
         if match.end() > begin:

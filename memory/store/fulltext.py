@@ -5,13 +5,13 @@ Such runs are indexed and searched as overlapping pairs of characters, so that t
 any SQLite can read it.
 """
 
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
-import regex
 from msgspec import Struct
 
 from memory.store.errors import Refused
@@ -41,7 +41,7 @@ _WORD = UnicodePattern(
     | (?P<unspaced>\p{{Han}}+|\p{{Hangul}}+|\p{{Thai}}+|\p{{Lao}}+|\p{{Khmer}}+|\p{{Myanmar}}+)
     | (?P<spaced>[[\p{{L}}\p{{N}}]--[{_UNSPACED}]][[\p{{L}}\p{{N}}\p{{M}}]--[{_UNSPACED}]]*)
     """,
-    regex.VERBOSE,
+    re.VERBOSE,
 )
 _MARKS = UnicodePattern(r"\p{M}+")
 # SQLite's tables are older: they treat some symbols as letters, and a soft hyphen as the end of a word.

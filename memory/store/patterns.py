@@ -1,12 +1,11 @@
 """Regular expressions that are compiled on first use: a command that reads no text does not pay for them."""
 
+import importlib
 import re
 import sys
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any, TypeAlias, cast
-
-import regex
 
 Match: TypeAlias = re.Match[str]
 _METHODS = "search", "match", "fullmatch", "finditer", "findall", "split", "sub"
@@ -55,4 +54,4 @@ class UnicodePattern(Pattern):
     """A pattern of `regex`, which supports Unicode classes."""
 
     def _compile(self) -> re.Pattern[str]:
-        return cast("re.Pattern[str]", regex.compile(self.pattern, self.flags))
+        return cast("re.Pattern[str]", importlib.import_module("regex").compile(self.pattern, self.flags))

@@ -4,9 +4,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
-import regex
 from msgspec import Struct
 
+from memory.store.patterns import UnicodePattern
 from sources.splitting import split_text
 from sources.text import CLUSTER, visible
 
@@ -24,7 +24,7 @@ _LINK = re.compile(
     re.I,
 )
 _MENTION = re.compile(r"(?<![\w@/.])@((?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]*[a-z])(?![\w-])", re.I)
-_TAG = regex.compile(r"(?<![\w#/])#(?!\ufe0f|\u20e3)((?=\S*[^\d\s\p{P}])[^\s#]+)")
+_TAG = UnicodePattern(r"(?<![\w#/])#(?!\ufe0f|\u20e3)((?=\S*[^\d\s\p{P}])[^\s#]+)")
 _END = ".,;:!?'\"”’»"
 _TOP = frozenset(
     {"com", "org", "net", "io", "dev", "app", "social", "blue", "edu", "gov", "info", "me", "co", "uk", "de"}
