@@ -7,12 +7,12 @@ own end is near.
 """
 
 import calendar
+import importlib
 import itertools
 import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 
-from dateutil.rrule import rruleset, rrulestr
 from msgspec import Struct
 
 from memory.store.errors import Refused
@@ -152,8 +152,9 @@ def _forwarded(start: datetime, parts: dict[str, str], since: datetime) -> datet
 def _expanded(parts: dict[str, str], start: datetime, end: datetime) -> Iterator[datetime]:
     ahead = 0 if parts["FREQ"] in _PERIODS else _CALENDARS
     text = ";".join(f"{name}={value}" for name, value in parts.items())
-    made = rrulestr(text, dtstart=_shifted(start, ahead))
-    if isinstance(made, rruleset):
+    library = importlib.import_module("dateutil.rrule")  # few schedules need it
+    made = library.rrulestr(text, dtstart=_shifted(start, ahead))
+    if isinstance(made, library.rruleset):
         raise Refused("only a single rule can be stored, not a set of rules")
     bounded: Iterable[datetime] = made.replace(until=_shifted(end, ahead))
     for wall in bounded:

@@ -126,7 +126,10 @@ def test_the_service_loads_nothing_of_the_terminal_or_of_what_answers_need_later
     rest = {*HEAVY, "atproto_client", "babel", "genai_prices", "httpcore", "jinja2", "starlette"}
     assert found.isdisjoint(rest - {"aiohttp", "discord"})
     assert found.isdisjoint({"cryptography", "feedparser", "libipld", "markdown_it", "mcp", "tomlkit"})
+    assert found.isdisjoint({"dateutil.rrule", "dotenv", "simpleeval"})
     rare = [
+        "bot.interfaces.cli.commands",
+        "bot.interfaces.cli.database_files",
         "bot.interfaces.cli.wizard",
         "bot.interfaces.cli.doctor",
         "bot.interfaces.mcp_server",

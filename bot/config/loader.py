@@ -1,6 +1,7 @@
 """Reads the environment, `.env` and the file, and combines them."""
 
 import difflib
+import importlib
 import io
 import os
 import re
@@ -13,8 +14,6 @@ from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
 
-from dotenv import dotenv_values
-from dotenv.parser import parse_stream
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError
 
 from bot.agents.groups.settings import Member
@@ -57,8 +56,9 @@ def read_dotenv(path: Path, problems: list[str]) -> dict[str, str]:
     """The variables in the file, empty if it does not exist; unreadable lines are added to `problems`."""
     if not path.is_file():
         return {}
+    reader, parser = (importlib.import_module(f"dotenv.{each}") for each in ("main", "parser"))
     try:
-        lines = list(parse_stream(io.StringIO(path.read_text("utf-8"))))
+        lines = list(parser.parse_stream(io.StringIO(path.read_text("utf-8"))))
     except (OSError, UnicodeDecodeError) as error:
         problems.append(
             _(
@@ -78,7 +78,7 @@ def read_dotenv(path: Path, problems: list[str]) -> dict[str, str]:
         if each.error
     ]
     text = "".join(each.original.string for each in lines if not each.error)
-    found = dotenv_values(stream=io.StringIO(text))
+    found = reader.dotenv_values(stream=io.StringIO(text))
     if None in found.values():
         problems.append(_("{file}: a line has no value; expected NAME=value on each line", file=path.name))
     return {name: value for name, value in found.items() if value}

@@ -28,9 +28,9 @@ from memory.store.late_library import LateLibrary
 from texts import gettext_lazy
 
 if TYPE_CHECKING:
-    import loro as library
+    import loro
 else:
-    library = LateLibrary("loro")
+    loro = LateLibrary("loro")
 
 T = TypeVar("T")
 
@@ -106,7 +106,7 @@ class BlockDocument:
 
     def __init__(self, peer: int | None = None) -> None:
         with _guard("opening"):
-            self._loro = library.LoroDoc()
+            self._loro = loro.LoroDoc()
             if peer is not None:
                 self._loro.peer_id = peer
             self._loro.set_record_timestamp(True)
@@ -174,12 +174,12 @@ class BlockDocument:
         with _guard("changing"):
             edit(self._loro)
 
-    def read(self, read: Callable[[library.LoroDoc], T]) -> T:
+    def read(self, read: Callable[[loro.LoroDoc], T]) -> T:
         """Call a function of `memory.blocks.containers` that reads the parts."""
         with _guard("reading the parts"):
             return read(self._loro)
 
-    def look_at(self, version: int, read: Callable[[library.LoroDoc], T]) -> T:
+    def look_at(self, version: int, read: Callable[[loro.LoroDoc], T]) -> T:
         """The same at an older version. Raises Refused if the document does not reach back to it."""
         frontiers, _ = self._at(version)
         with _guard("going back"):
@@ -216,7 +216,7 @@ class BlockDocument:
             branch.checkout_to_latest()
             return containers.cuts_of(branch.diff(now, branch.oplog_frontiers), name)[::-1]
 
-    def _branch(self, frontiers: library.Frontiers) -> library.LoroDoc:
+    def _branch(self, frontiers: loro.Frontiers) -> loro.LoroDoc:
         branch = self._copy()
         branch.set_detached_editing(True)
         branch.checkout(frontiers)
@@ -234,7 +234,7 @@ class BlockDocument:
             copy.checkout(frontiers)
             items: Any = copy.get_movable_list(name).get_deep_value()
             cursor = (
-                copy.get_movable_list(name).get_cursor(number - 1, library.Side.Middle)
+                copy.get_movable_list(name).get_cursor(number - 1, loro.Side.Middle)
                 if 1 <= number <= len(items)
                 else None
             )
@@ -249,10 +249,10 @@ class BlockDocument:
         made = [(step.change, [op for each in step.made.changes for op in each["ops"]]) for step in self.steps(after)]
         return [(change, frozenset(map(_name, operations))) for change, operations in made]
 
-    def _copy(self) -> library.LoroDoc:
+    def _copy(self) -> loro.LoroDoc:
         """A copy to check out older versions in; Loro has no `fork_at` for documents without their oldest history."""
-        copy = library.LoroDoc()
-        copy.import_(self._loro.export(library.ExportMode.Snapshot()))
+        copy = loro.LoroDoc()
+        copy.import_(self._loro.export(loro.ExportMode.Snapshot()))
         return copy
 
     def note(self, note: Note) -> None:
@@ -274,11 +274,11 @@ class BlockDocument:
             if self._since == since:
                 return b""
             self.version = change.seq
-            return self._loro.export(library.ExportMode.Updates(since))
+            return self._loro.export(loro.ExportMode.Updates(since))
 
     def snapshot(self) -> bytes:
         with _guard("taking a snapshot"):
-            return self._loro.export(library.ExportMode.Snapshot())
+            return self._loro.export(loro.ExportMode.Snapshot())
 
     def frontier(self) -> bytes:
         """The document's current version; equal bytes mean equal versions."""
@@ -296,7 +296,7 @@ class BlockDocument:
 
     def exported(self, after: int) -> str:
         """The changes after a version in Loro's interchange format. Raises Refused if the document begins later."""
-        since = library.VersionVector() if after == 0 else self._at(after)[1]
+        since = loro.VersionVector() if after == 0 else self._at(after)[1]
         with _guard("exporting changes"):
             return self._loro.export_json_updates(since, self._loro.oplog_vv)
 
@@ -304,16 +304,16 @@ class BlockDocument:
         """The document without the history before that version."""
         frontiers, _ = self._at(version)
         with _guard("taking a shallow snapshot"):
-            return self._loro.export(library.ExportMode.ShallowSnapshot(frontiers))
+            return self._loro.export(loro.ExportMode.ShallowSnapshot(frontiers))
 
-    def _at(self, version: int) -> tuple[library.Frontiers, library.VersionVector]:
+    def _at(self, version: int) -> tuple[loro.Frontiers, loro.VersionVector]:
         if version == 0 == self.base.version:
-            return library.Frontiers(), library.VersionVector()
+            return loro.Frontiers(), loro.VersionVector()
         if version >= self.base.version:
             for meta in reversed(self._metas()):  # of a large commit, which is several changes, the last one
                 if change_of(meta.message, meta.timestamp).seq == version:
                     with _guard("looking for a version"):
-                        frontiers = library.Frontiers.from_id(library.ID(meta.id.peer, meta.id.counter + meta.len - 1))
+                        frontiers = loro.Frontiers.from_id(loro.ID(meta.id.peer, meta.id.counter + meta.len - 1))
                         vector = self._loro.frontiers_to_vv(frontiers)
                     if vector is not None:
                         return frontiers, vector
@@ -324,10 +324,10 @@ class BlockDocument:
             last=self.version,
         )
 
-    def _metas(self) -> list[library.ChangeMeta]:
-        found: dict[tuple[int, int], library.ChangeMeta] = {}
+    def _metas(self) -> list[loro.ChangeMeta]:
+        found: dict[tuple[int, int], loro.ChangeMeta] = {}
 
-        def collect(change: library.ChangeMeta) -> bool:
+        def collect(change: loro.ChangeMeta) -> bool:
             found[change.id.peer, change.id.counter] = change  # each head leads back to the common past
             return False  # True would stop
 
@@ -335,15 +335,13 @@ class BlockDocument:
             self._loro.travel_change_ancestors(self._heads(), collect)
         return sorted(found.values(), key=lambda meta: (meta.lamport, meta.id.peer))
 
-    def _heads(self) -> list[library.ID]:
+    def _heads(self) -> list[loro.ID]:
         """The last operation of each writer in the history."""
         # Where the history is cut off, some writers have no operations left in it.
-        cut = library.VersionRange.from_vv(self._loro.shallow_since_vv).inner()
-        spans = library.VersionRange.from_vv(self._loro.oplog_vv).inner()
+        cut = loro.VersionRange.from_vv(self._loro.shallow_since_vv).inner()
+        spans = loro.VersionRange.from_vv(self._loro.oplog_vv).inner()
         return [
-            library.ID(peer, end - 1)
-            for peer, (start, end) in spans.items()
-            if end > max(start, cut.get(peer, (0, 0))[1])
+            loro.ID(peer, end - 1) for peer, (start, end) in spans.items() if end > max(start, cut.get(peer, (0, 0))[1])
         ]
 
 

@@ -1,12 +1,12 @@
 """`calculate`: correct arithmetic, which models often get wrong."""
 
 import ast
+import importlib
 import math
 import operator
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-import simpleeval
 from pydantic import Field
 
 from bot.agents.context.quotes import line
@@ -94,6 +94,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 def calculate(expression: str) -> Number:
     """The value of an expression of numbers; raises ToolError with what is wrong, in words for the model."""
+    simpleeval = importlib.import_module("simpleeval")  # for the first expression
     counter = simpleeval.SimpleEval(
         operators={kind: _bounded(function) for kind, function in _OPERATORS.items()},
         functions={name: _bounded(function) for name, function in _FUNCTIONS.items()},

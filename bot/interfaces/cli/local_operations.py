@@ -9,7 +9,6 @@ from bot.agents.permissions.who_may import People
 from bot.config import Config, load_here
 from bot.errors import ConfigError, UserError
 from bot.interfaces.cli.data_folder import loaded
-from bot.interfaces.cli.database_files import require_data
 from bot.interfaces.control import operations
 from bot.interfaces.control.client import Reply, View
 from bot.interfaces.exit_codes import exit_code
@@ -125,7 +124,7 @@ async def _reply(config: Config, name: str, arguments: Mapping[str, Any], view: 
         if by:
             registry = local_registry(config, by, view.constellation)
         else:
-            require_data(config)
+            loaded("bot.interfaces.cli.database_files").require_data(config)
             opening = loaded("bot.services.served_folder")  # loads every service
             registry = await stack.enter_async_context(opening.open_registry(config, view.constellation))
         done = await operations.reply(registry, name, arguments, view)

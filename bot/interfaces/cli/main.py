@@ -16,7 +16,6 @@ import click
 
 from bot.errors import CallError, UserError
 from bot.interfaces.cli import streams
-from bot.interfaces.cli.commands import Commands
 from bot.interfaces.cli.data_folder import data_folder, loaded, locale, source
 from bot.interfaces.cli.manifest import Entry, manifest, operation_entry
 from bot.interfaces.control import client
@@ -67,7 +66,8 @@ def run(arguments: Sequence[str]) -> int:
             with streams.without_echo() if arguments[:1] in ([], ["chat"]) else nullcontext():
                 code = loaded("bot.interfaces.cli.long_running").main(list(arguments))
         else:
-            code = Commands(manifest(), perform).main(list(arguments), "carina", standalone_mode=False)
+            commands = loaded("bot.interfaces.cli.commands").Commands(manifest(), perform)
+            code = commands.main(list(arguments), "carina", standalone_mode=False)
         return code if isinstance(code, int) else 0
     except click.ClickException as error:
         error.show()

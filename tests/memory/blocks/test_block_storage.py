@@ -103,7 +103,7 @@ def test_noise_with_a_right_checksum_is_block_corrupt(data: bytes) -> None:
 
 
 def test_a_missing_library_is_not_taken_for_a_damaged_document(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(document, "library", LateLibrary("loro_which_nobody_installed"))
+    monkeypatch.setattr(document, "loro", LateLibrary("loro_which_nobody_installed"))
     with pytest.raises(ModuleNotFoundError):
         BlockDocument()
 
