@@ -105,9 +105,10 @@ class Parser(Struct, frozen=True):
         while told[2] and all(each.act == "ask" for each in told[2]):  # a fact is in mind while it is asked about
             told = next(messages, (reader, "", ()))
         yes = begins("yes", text) and not text.endswith(("?", "？"))
-        stated = [each._replace(text=each.text or told[1].strip(_TRAILING)) for each in told[2]]
-        mended = [each for each in stated if begins("instead", rewrite("bare", f"{each.text}\n{text}"))]
-        match earlier := next(iter([*mended, *asked]), STATEMENT):
+        stated = (each.text or told[1].strip(_TRAILING) for each in told[2] if each.act in (*_KEPT, STATEMENT.act))
+        if said := next(filter(None, (begins("instead", rewrite("bare", f"{each}\n{text}")) for each in stated)), None):
+            return (Intent("remember", said["what"].strip(_TRAILING), other=said["old"] or ""),)
+        match earlier := next(iter(asked), STATEMENT):
             case Intent("unclear", missing, "remind_when" | "event_when") if when := self._time_alone(text):
                 both = (f"{missing} {when}", f"{when} {missing}")
                 return tuple(each for each in map(reader.sentence, both) if each.act in ("remind", "event"))[:1]
@@ -122,10 +123,6 @@ class Parser(Struct, frozen=True):
                 return (Intent("remember", old, "undo", other=newest),)
             case Intent("remind" | "task" | "event" | "remember" | "note") if begins("say_undo", text):
                 return (Intent("forget" if earlier.act in _KEPT else "cancel", earlier.text, "undo"),)
-            case Intent("remember" | "note" | "statement", old) if said := begins(
-                "instead", rewrite("bare", f"{old}\n{text}")
-            ):
-                return (Intent("remember", said["what"].strip(_TRAILING), other=said["old"] or ""),)
             case Intent("forget", name="" | "sure") if yes:  # to all that was asked
                 return tuple(each._replace(name="sure") for each in asked if each.act == "forget")
             case Intent("forget", name="") if begins("no", text):
