@@ -16,6 +16,7 @@ import os
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from datetime import timedelta
 from pathlib import Path
 from typing import TypeAlias
 
@@ -26,6 +27,7 @@ from memory.store.clock import Clock, utc_now
 from memory.store.data_folder import private_file, sync_folder
 from memory.store.faults import call_point, outside
 from memory.store.ids import OutboxId, PersonId, PlaceId, code
+from memory.store.records import replace
 from sources.base import (
     Activity,
     Buttons,
@@ -42,7 +44,7 @@ from sources.base import (
 )
 from sources.outgoing_text import seen
 from sources.text import flatten, sendable, visible
-from texts import _, gettext_lazy, speaking
+from texts import _, gettext_lazy, moment_text, speaking
 
 SOURCE = "terminal"
 PLACE = Place(PlaceId("terminal:local"), PlaceKind.TERMINAL, OWNER, name="the terminal", bindings=("terminal:local",))
@@ -54,6 +56,7 @@ _JOURNAL = call_point("terminal.journal")
 _JOURNAL_SECONDS = 30.0
 _WAIT_SECONDS = 30 * 86_400.0
 """The retry time with nobody attached: very long, so that waiting does not use up the row's attempts."""
+_LATE = timedelta(minutes=5)
 
 
 def local_name() -> str:
@@ -200,8 +203,8 @@ class TerminalEndpoint(Endpoint):
 
     max_length = 1_000_000
 
-    def __init__(self, journal: Journal) -> None:
-        self._journal = journal
+    def __init__(self, journal: Journal, clock: Clock = utc_now) -> None:
+        self._journal, self._clock = journal, clock
         self._listeners: list[Listener] = []
 
     @contextmanager
@@ -228,7 +231,9 @@ class TerminalEndpoint(Endpoint):
             with suppress(OSError):  # else it counts as shown, as after a crash here
                 await asyncio.to_thread(self._journal.take_back, delivery.id)
                 self._check(delivery.place)
-        self.tell(shown_as(delivery))
+        shown, made = shown_as(delivery), delivery.created_at
+        waited = self._clock() - made > _LATE  # a reminder that waited for a chat must not pass for one of now
+        self.tell(replace(shown, text=f"[{moment_text(made)}] {shown.text}") if waited else shown)
         return external_id
 
     async def find(self, deliveries: tuple[Delivery, ...], taken: Collection[str] = ()) -> dict[OutboxId, str]:

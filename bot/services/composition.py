@@ -339,8 +339,9 @@ class _Maker:
     async def _answers(self) -> "_Answers":
         shared, config = self.shared, self.shared.config
         routing, embedding = await self._routing(), shared.embedders.of(self.database)
-        terminal = TerminalSource(config.constellation.owner, shared.clock), TerminalEndpoint(shared.journal)
-        endpoints = ChainMap[str, Endpoint]({SOURCE: terminal[1]}, shared.endpoints)
+        screen = TerminalEndpoint(shared.journal, shared.clock)
+        terminal = TerminalSource(config.constellation.owner, shared.clock), screen
+        endpoints = ChainMap[str, Endpoint]({SOURCE: screen}, shared.endpoints)
         turn_deps = _turn_deps(shared, self.events, embedding, endpoints)
         compactor = Compactor(self.database, turn_deps)
         turn_deps = replace(turn_deps, shrink=compactor.shrink)

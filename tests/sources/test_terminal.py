@@ -4,7 +4,7 @@ import asyncio
 import os
 import stat
 from contextlib import ExitStack
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -42,7 +42,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def endpoint(path: Path) -> TerminalEndpoint:
-    return TerminalEndpoint(Journal(path))
+    return TerminalEndpoint(Journal(path), lambda: NOON)
 
 
 # ------------------------------------------------------------------------------------------------------- hearing
@@ -97,15 +97,17 @@ async def test_another_place_is_refused_for_good(endpoint: TerminalEndpoint) -> 
     assert caught.value.retry_after is None
 
 
-async def test_a_delivery_is_shown_once_however_often_it_is_sent(endpoint: TerminalEndpoint, path: Path) -> None:
+async def test_a_delivery_is_shown_once_however_often_it_is_sent_and_with_its_time_if_it_waited(
+    endpoint: TerminalEndpoint, path: Path
+) -> None:
     shown = list[Shown]()
     with endpoint.attach(shown.append):
         assert {await endpoint.send(delivery(7)) for _ in range(3)} == {"terminal-7"}
-    restarted = TerminalEndpoint(Journal(path))
+    restarted = TerminalEndpoint(Journal(path), lambda: NOON + timedelta(hours=1))
     with restarted.attach(shown.append):
         await restarted.send(delivery(7))
         await restarted.send(delivery(8, "next"))
-    assert shown == [Message("terminal-7", "hello"), Message("terminal-8", "next")]
+    assert shown == [Message("terminal-7", "hello"), Message("terminal-8", "[2026-03-01 12:00 UTC] next")]
     found = await restarted.find((delivery(6), delivery(7), delivery(8)))
     assert found == {OutboxId(7): "terminal-7", OutboxId(8): "terminal-8"}
 
