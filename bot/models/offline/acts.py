@@ -330,10 +330,7 @@ def _end(intent: Intent, context: Context) -> Lines:
     given = {"when": intent.when} if intent.when else {}
     calls = [context.call(f"end{row.id}", row.kind, operation=operation, which=row.id, **given) for row in named]
     context.make(*calls)
-    ids = {row.id for row in named}
-    for _ in rows:  # a step may have steps
-        ids |= {each.id for each in rows if each.under in ids}
-    steps = 0 if any(map(context.failure, calls)) else len(ids) - len(named)
+    steps = sum(Record.read(context.data(call)).steps for call in calls if not context.failure(call))
     more = context.language.say("and_steps", count=steps) if steps else ""
     said = [context.failure(call) or context.timed(phrase, Record.read(context.data(call))).text for call in calls]
     return Lines("\n".join(said) + f" {more}".rstrip())

@@ -257,7 +257,7 @@ class Several(Partly):
     rows: ClassVar[list[dict[str, Any]]] = [
         {"id": "7", "text": "call mum", "rang": [True, "2026-11-22T14:00:00Z"]},
         {"id": "8", "text": "tea", "at": "2026-11-22T16:00:00Z"},
-        {"id": "9", "text": "move house"},
+        {"id": "9", "text": "move house", "steps": 1},
         {"id": "10", "text": "pack", "under": "9"},
     ]
 
