@@ -11,6 +11,7 @@ import pytest
 from rich.console import Console
 
 from bot.agents.context.quotes import as_written, passage, stored_result
+from bot.agents.groups.who_answers import addressed
 from bot.interfaces.web.memory_pages import side_by_side
 from bot.interfaces.web.render import excerpt, markdown
 from bot.models.offline.facts import Fact, Question
@@ -21,7 +22,10 @@ from memory.knowledge.fact_extraction import statements
 from memory.store import fulltext
 from memory.store.errors import StoreError
 from scheduler.dates import find_when, past_days
+from sources.bluesky.answer_rules import opting
 from sources.bluesky.post_text import posts
+from sources.discord.answer_rules import Author, DiscordMessage
+from sources.discord.conversion import readable
 from sources.discord.markup import tables_as_code, units
 from sources.outgoing_text import outgoing, without_markup
 from sources.screen import ChatView
@@ -64,7 +68,14 @@ def offline(whole: str) -> None:
         Question(text, spoken)
 
 
+def arrival(text: str) -> None:
+    readable(DiscordMessage(1, Author(2, "Ann", "ann"), NOW, text), 3)
+    opting(text)
+    addressed(text, ["Ann", "Ann Lee"])
+
+
 WAYS: dict[str, Callable[[str], object]] = {
+    "an arrival": arrival,
     "a prompt": lambda text: (passage(text), as_written(text), stored_result(text)),
     "a name": lambda text: (flatten(text), one_line(text), uncalled(text, "Carina")),
     "Discord": lambda text: split_text(tables_as_code(outgoing(text)), 2_000, units),
