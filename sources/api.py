@@ -28,6 +28,8 @@ from sources.outgoing_text import seen
 from sources.text import flatten, sendable, visible
 
 SOURCE = "api"
+DASHBOARD = "dashboard"
+"""The dashboard among the programs; no token is called so: they would share its conversations."""
 
 
 def user_of(who: str, user: str) -> PersonId:
@@ -41,7 +43,7 @@ def place_of(who: str, whom: str, called: str = "", user: str = "") -> Place:
         name = flatten(f"{user} of {who} with {called}")
         audience = person_audience(user_of(who, user))
         return Place(PlaceId(f"{SOURCE}:{who}/{user}/{whom}"), PlaceKind.API, audience, name=name)
-    page = who == "dashboard"
+    page = who == DASHBOARD
     name = flatten(f"the {who} with {called}" if page else f"{who} with {called}")
     kind = PlaceKind.DASHBOARD if page else PlaceKind.API
     return Place(PlaceId(f"{SOURCE}:{who}/{whom}"), kind, OWNER, name=name)

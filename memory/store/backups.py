@@ -2,8 +2,8 @@
 
 A backup is a folder under `backups/` with the databases and a `manifest.json` with their digests. It is created under a
 temporary name and renamed once it is complete and verified, so every backup there is good. A restore keeps what must
-not be undone: erasures begun since (`memory.store.erasure_records`), choices such as opt-outs, and that a token was
-revoked or accounts were unlinked.
+not be undone: erasures begun since (`memory.store.erasure_records`), choices such as opt-outs, who is let in or shut
+out, and that a token or a permission was revoked or accounts were unlinked.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ import re
 import shutil
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,7 @@ _MANIFEST = "manifest.json"
 _GLOBAL = "global.db"
 _FILE = re.compile(r"global\.db|constellations/[0-9A-Za-z_-]+/carina\.db")
 """What a backup may contain: a restore writes these files, and no others."""
+_DECIDED = {"people_rules", "permission_grants"}
 _UNFINISHED = ".part"
 RESTORING = ".restoring-"
 
@@ -52,6 +53,15 @@ class _Present(Struct, frozen=True):
     """Ids of the tokens and sessions that are valid."""
     linked: list[set[str]]
     """The accounts of each person who has several."""
+    decided: dict[str, "_Decided"]
+    """By the names of the constellations' files."""
+
+
+class _Decided(Struct, frozen=True):
+    """Who is let in or shut out, and which permissions were revoked."""
+
+    rules: list[dict[str, Any]]
+    revoked: list[dict[str, Any]]
 
 
 class Backup(Struct, frozen=True):
@@ -202,6 +212,9 @@ def _stage(folder: Path, backup: Backup, staged: Path, present: _Present | None)
         shutil.rmtree(staged, ignore_errors=True)
         shutil.copytree(backup.path, staged)
         again = _carry_over(folder, staged / _GLOBAL, present)
+        for name, decided in present.decided.items() if present is not None else ():
+            if name in backup.files:
+                _keep_decided(staged / name, decided)
         # Files of which only some are replaced would look like good data after a kill or a power cut.
         (folder / UNFINISHED_RESTORE).write_text(backup.name, "utf-8")
         sync_folder(folder)
@@ -237,19 +250,37 @@ def _replace(folder: Path, backup: Backup, staged: Path, newer: list[Constellati
 
 def _carry_over(folder: Path, registry: Path, present: _Present | None) -> int:
     """Write into a staged registry what happened since and must be kept."""
-    with closing(connect(registry)) as raw:
-        tx = Tx(raw)
+    with _staged(registry) as tx:
+        known = {row["id"] for row in tx.all("SELECT id FROM erasures WHERE status = 'done'")}
+        due = erasure_records.due_again(folder, known)
+        for entry in due:
+            erasure_records.begin_again(tx, entry)
+        if present is not None:
+            _keep_choices(tx, present)
+    return len(due)
+
+
+def _keep_decided(path: Path, decided: _Decided) -> None:
+    revoked = "UPDATE permission_grants SET revoked_at = ? WHERE id = ? AND created_at = ? AND revoked_at IS NULL"
+    with _staged(path) as tx:
+        if not _tables(tx) >= _DECIDED:
+            return
+        tx.run("DELETE FROM people_rules")
+        for rule in decided.rules:
+            tx.insert("people_rules", rule)
+        for each in decided.revoked:
+            tx.run(revoked, (each["revoked_at"], each["id"], each["created_at"]))
+
+
+@contextmanager
+def _staged(path: Path) -> Iterator[Tx]:
+    """Change a staged file, so that it is whole without its log."""
+    with closing(connect(path)) as raw:
         with transaction(raw):
-            known = {row["id"] for row in tx.all("SELECT id FROM erasures WHERE status = 'done'")}
-            due = erasure_records.due_again(folder, known)
-            for entry in due:
-                erasure_records.begin_again(tx, entry)
-            if present is not None:
-                _keep_choices(tx, present)
+            yield Tx(raw)
         raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     for beside in ("-wal", "-shm"):
-        registry.with_name(registry.name + beside).unlink(missing_ok=True)
-    return len(due)
+        path.with_name(path.name + beside).unlink(missing_ok=True)
 
 
 def _keep_choices(tx: Tx, present: _Present) -> None:
@@ -298,13 +329,31 @@ def _present(folder: Path) -> _Present | None:
         with closing(connect(folder / _GLOBAL, read_only=True)) as raw:
             rows = Rows(raw)
             there, over = _tables(rows), "SELECT person_id, since, until FROM ended_privacy_choices"
+            known = constellations(rows, folder)
             return _Present(
-                constellations(rows, folder),
+                known,
                 [as_dict(row) for row in rows.all("SELECT person_id, choice, since FROM privacy_choices")],
                 [as_dict(row) for row in (rows.all(over) if "ended_privacy_choices" in there else ())],
                 [row["id"] for row in (rows.all("SELECT id FROM web_keys") if "web_keys" in there else ())],
                 _linked(rows),
+                {_named(each.path, folder): found for each in known if (found := _decided(each.path)) is not None},
             )
+    except driver.DatabaseError:
+        return None
+
+
+def _decided(path: Path) -> _Decided | None:
+    """None if the file is missing, unreadable or older than such decisions."""
+    if not path.exists():
+        return None
+    try:
+        with closing(connect(path, read_only=True)) as raw:
+            rows = Rows(raw)
+            if not _tables(rows) >= _DECIDED:
+                return None
+            rules = rows.all("SELECT subject, rule, via, decided_by, decided_at FROM people_rules")
+            revoked = "SELECT id, created_at, revoked_at FROM permission_grants WHERE revoked_at IS NOT NULL"
+            return _Decided([as_dict(row) for row in rules], [as_dict(row) for row in rows.all(revoked)])
     except driver.DatabaseError:
         return None
 

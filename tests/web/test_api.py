@@ -149,6 +149,13 @@ async def test_who_reads_an_answer_slowly_gets_all_of_it(tmp_path: Path, monkeyp
         assert [each.texts for each in found if isinstance(each, Answer)] == [("It is on Elm Street.",)]
 
 
+async def test_no_token_is_called_as_what_would_make_its_conversation_that_of_the_dashboard(tmp_path: Path) -> None:
+    async with site(tmp_path) as s:
+        with pytest.raises(UserError, match="the dashboard's own"):
+            await s.call("token.create", name="dashboard", scope="chat")
+        await s.call("token.create", name="Dashboard2", scope="chat")
+
+
 @pytest.mark.parametrize("stream", [False, True])
 async def test_a_token_that_is_revoked_meanwhile_gets_no_answer(tmp_path: Path, stream: bool) -> None:
     async with ModelServer.start() as model, site(tmp_path, more=scripted_by(model)) as s:

@@ -18,11 +18,11 @@ from bot.services.caller import PlaceScope
 from bot.services.results import Result
 from memory.people.audience import OWNER, Scope
 from memory.store.records import replace
+from sources.api import DASHBOARD
 from sources.attachments import PICTURES, received
 from sources.base import Attachment
 from texts import _, error_text
 
-WHO = "dashboard"
 _LINES = 200
 _KEY = re.compile(r"[0-9a-f]{32}")
 _MOST_FILES = 50  # of a message; which of them are taken is decided elsewhere
@@ -35,7 +35,7 @@ async def chat(ctx: Context) -> Response:
     name = ctx.request.path_params.get("name", names[0] if names else "")
     if not name:
         return ctx.page("chat.html", title=_("Chat"), names=names, name="", lines=[], asked="", words="")
-    to = await ctx.web.talk.conversation(WHO, name)
+    to = await ctx.web.talk.conversation(DASHBOARD, name)
     asked = ""
     if ctx.request.method == "POST":
         fields, files = await _composed(ctx)
@@ -75,7 +75,7 @@ async def _offered(file: UploadFile) -> Attachment:
 
 async def file(ctx: Context) -> Response:
     """A file of a conversation. Pictures are shown; everything else is only saved, whatever it says it is."""
-    to = await ctx.web.talk.conversation(WHO, ctx.request.path_params["name"])
+    to = await ctx.web.talk.conversation(DASHBOARD, ctx.request.path_params["name"])
     message, row, position, found = ctx.number("of"), ctx.number("sent"), ctx.number("n"), None
     if message is not None and position is not None:
         found = await ctx.web.talk.file(to.place.id, message, position)
@@ -90,7 +90,7 @@ async def file(ctx: Context) -> Response:
 
 
 async def answer(ctx: Context) -> Response:
-    to = await ctx.web.talk.conversation(WHO, ctx.request.path_params["name"])
+    to = await ctx.web.talk.conversation(DASHBOARD, ctx.request.path_params["name"])
     return ctx.stream(_events(ctx, to, ctx.query("id")))
 
 
@@ -112,7 +112,7 @@ async def _events(ctx: Context, to: Conversation, said: str) -> AsyncIterator[st
 
 async def stop(ctx: Context) -> Response:
     """Take back what was said, which stops its answer."""
-    to = await ctx.web.talk.conversation(WHO, ctx.request.path_params["name"])
+    to = await ctx.web.talk.conversation(DASHBOARD, ctx.request.path_params["name"])
     if ctx.request.method != "POST":
         raise Refusal(405, _("This address only accepts a submitted form."))
     await ctx.web.talk.take_back(to, (await ctx.form()).get("id", ""))
@@ -122,7 +122,7 @@ async def stop(ctx: Context) -> Response:
 async def why(ctx: Context) -> Response:
     """What an answer was made from, and what can be done about each memory."""
     name = ctx.request.path_params["name"]
-    to = await ctx.web.talk.conversation(WHO, name)
+    to = await ctx.web.talk.conversation(DASHBOARD, name)
     done, message = await outcome(ctx, _MEMORY_ACTIONS), ctx.query("message")
     caller = replace(ctx.caller(), alone=PlaceScope(to.place.id, Scope(OWNER)))
     explained: Result | str

@@ -24,6 +24,7 @@ from memory.store.database import Database
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId, PersonId, code
 from memory.store.recent import RecentValues
+from sources.api import DASHBOARD
 from texts import _, gettext_noop, ngettext
 
 _WRITE = commit_point("web.write")
@@ -105,6 +106,8 @@ class WebAccess(Struct, frozen=True):
     async def create_token(self, _caller: Caller, name: _Name, scope: _Scope = "chat", agent: _Agent = "") -> NewSecret:
         may = KeyScope(scope)
         only = None
+        if name == DASHBOARD:
+            raise UserError("The name {name} is the dashboard's own: choose another one.", name=name)
         if agent and may is not KeyScope.CHAT:
             raise UserError("A token for one agent must have the scope chat: other scopes can see everything.")
         if agent:

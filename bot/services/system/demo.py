@@ -31,7 +31,7 @@ from memory.spending import ModelCost
 from memory.store.database import Tx
 from memory.store.ids import InboxId, MessageId, PersonId, PlaceId
 from memory.store.records import replace
-from sources.api import SOURCE, place_of
+from sources.api import DASHBOARD, SOURCE, place_of
 from sources.terminal import PERSON
 from texts import gettext_lazy
 
@@ -217,7 +217,7 @@ class _DemoWriter(Struct):
         agent, group = self._agent("Carina"), self._group("Nightwatch")
         night = (self.now - timedelta(days=told.ago)).replace(hour=3, minute=self.dice.randint(0, 59))
         at = night if night < self.now else self.now - timedelta(minutes=self.dice.randint(40, 80))
-        place = place_of("dashboard", group.id, group.name)
+        place = place_of(DASHBOARD, group.id, group.name)
         turn = Turn(turns.new_turn_id(), agent.id, group.id, place.id, None, Scope(OWNER), Trust.AGENT, (), 0, at)
         turns.begin(self.tx, turn)
         self._answer(turn, agent, told, told.text, SOURCE, ["context"])
@@ -244,7 +244,7 @@ class _DemoWriter(Struct):
     def _answering(self, name: str) -> tuple[Agent, Group, Place]:
         """An agent with its group, and the chat with that on the dashboard."""
         agent, group = self._agent(name), self._group("Workshop" if name == "Anchor" else "Home")
-        own = place_of("dashboard", group.id, group.name)
+        own = place_of(DASHBOARD, group.id, group.name)
         return agent, group, Place(own.id, own.kind, own.audience, own.name, own.within)
 
     def _answer(self, turn: Turn, agent: Agent, told: _Noted, text: str, source: str, tools: list[str]) -> None:

@@ -11,7 +11,9 @@ from typing import TypeVar
 
 import pytest
 
-from memory.people import identities, privacy_choices, web_keys
+from memory import permission_grants
+from memory.people import access, identities, privacy_choices, web_keys
+from memory.people.access import Rule
 from memory.people.privacy_choices import PrivacyChoice
 from memory.people.web_keys import KeyScope, NewKey
 from memory.store import backups, erasure_records
@@ -22,8 +24,8 @@ from memory.store.database import Rows, Tx
 from memory.store.erasure_records import Erasure
 from memory.store.errors import DatabaseCorrupt
 from memory.store.faults import commit_point
-from memory.store.ids import ErasureId, PersonId
-from memory.store.sqlite import connect, copy_database
+from memory.store.ids import ErasureId, GrantId, PersonId
+from memory.store.sqlite import connect, copy_database, transaction
 
 WRITE = commit_point("test.backup_write")
 T = TypeVar("T")
@@ -295,6 +297,33 @@ async def test_what_was_ended_since_stays_ended(tmp_path: Path) -> None:
     assert sorted(read(tmp_path, identities.links)) == ["bluesky:bob", "discord:bob"]
     paused = read(tmp_path, lambda rows: rows.all("SELECT person_id, since, until FROM ended_privacy_choices"))
     assert [tuple(row) for row in paused] == [(ANN, to_text(NOW), to_text(NOW + timedelta(hours=1)))]
+
+
+async def test_who_was_shut_out_since_and_what_was_revoked_stays_so(tmp_path: Path) -> None:
+    grant = """INSERT INTO permission_grants (id, scope, subject, agent_id, pattern, audience, person_id, created_at)
+               VALUES (?, 'tool_execution', 'shell', 'a', '{}', 'owner', 'discord:ann', ?)"""
+    await lived(tmp_path, "x")
+    async with Constellations.open(tmp_path, lambda: NOW) as constellations:
+        home = await constellations.ensure("home", OWNER)
+    with closing(connect(home.path)) as raw:
+        tx = Tx(raw)
+        with transaction(raw):
+            access.set_rule(tx, "discord:let-in", Rule.ALLOW, OWNER, NOW)
+            for number in (1, 2):
+                tx.run(grant, (number, NOW))
+        made = backups.create(tmp_path, NOW)
+        with transaction(raw):
+            access.drop_rule(tx, "discord:let-in")
+            access.set_rule(tx, "discord:rude", Rule.DENY, OWNER, NOW)
+            assert permission_grants.revoke(tx, GrantId(2), NOW) is not None
+    backups.restore(tmp_path, made)
+    with closing(connect(home.path, read_only=True)) as raw:
+        assert [(each.subject, each.rule) for each in access.rules(Rows(raw))] == [("discord:rude", Rule.DENY)]
+        assert [each.id for each in permission_grants.active_grants(Rows(raw), NOW)] == [1]
+    home.path.write_bytes(b"damaged")
+    backups.restore(tmp_path, made)
+    with closing(connect(home.path, read_only=True)) as raw:
+        assert [each.subject for each in access.rules(Rows(raw))] == ["discord:let-in"]
 
 
 @pytest.mark.parametrize("lost", ["gone", "damaged", "begun anew"])
