@@ -547,12 +547,12 @@ async def test_it_is_ready_while_it_reads_and_one_thing_that_breaks_keeps_no_oth
 async def test_servers_in_trouble_are_given_up_and_asked_again(
     here: Harness, monkeypatch: pytest.MonkeyPatch, fault: int | str
 ) -> None:
-    if fault == "hang":
-        monkeypatch.setattr("sources.bluesky.session.SECONDS", 0.1)
-        monkeypatch.setattr("sources.bluesky.session.CONNECT_SECONDS", 0.1)
     source = here.source()
     here.mention("before")
     await here.poll(source)
+    if fault == "hang":
+        monkeypatch.setattr("sources.bluesky.session.SECONDS", 0.1)
+        monkeypatch.setattr("sources.bluesky.session.CONNECT_SECONDS", 0.1)
     here.mention("hello")
     here.server.fail(LIST, fault)
     with pytest.raises(NoAnswer):
