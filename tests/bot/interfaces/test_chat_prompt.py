@@ -188,7 +188,10 @@ def test_what_was_changed_in_the_file_and_is_not_applied_is_said(tmp_path: Path)
     with closing(Terminal(tmp_path, "chat", LINES="40")) as terminal:
         terminal.shows("carina.toml was changed")
         terminal.type("/config apply\r", "Changed agent Carina.")
+        terminal.type("/agent create Nova\r", "Created agent Nova")
         left(terminal)
+    with closing(Terminal(tmp_path, "chat", LINES="40")) as terminal:
+        assert "was changed" not in terminal.shows(START), "what only a command made is no change of the file"
 
 
 @pytest.mark.skipif(shutil.which("setsid") is None, reason="a shell of its own terminal is needed, which stops jobs")

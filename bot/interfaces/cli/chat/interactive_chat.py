@@ -375,9 +375,9 @@ class PromptChat:
         self._redraw()
 
     async def _differences(self) -> str:
-        """A hint that carina.toml differs from the database; empty if it does not, or if that is unknown."""
+        """A hint that carina.toml has what the database lacks; empty if it has not, or if that is unknown."""
         with suppress(UserError, StoreError):
-            if await self._line.data("config.diff"):
+            if any(each["only"] != "database" for each in await self._line.data("config.diff")):
                 return _("carina.toml was changed. /config diff shows what, and /config apply applies it.")
         return ""
 
