@@ -43,8 +43,7 @@ def _found(model: str) -> tuple[Any, Any] | None:
     provider, _, name = model.partition(":")
     with _LOADING:
         # It fetches newer tables, and its HTTP client takes 2 MiB.
-        names = "UpdatePrices", "wait_prices_updated_async", "wait_prices_updated_sync"
-        leave_out("genai_prices.update_prices", *names)
+        leave_out("genai_prices.update_prices", "UpdatePrices", "wait_prices_updated_async", "wait_prices_updated_sync")
         tables: Any = importlib.import_module(_TABLES)
         snapshot = importlib.import_module("genai_prices.data_snapshot").DataSnapshot(tables.providers, False)
         sys.modules.pop(_TABLES, None)

@@ -40,13 +40,9 @@ from memory.blocks.targets import PLAIN, Target, every_part, every_target
 from memory.store.clock import to_text
 from memory.store.errors import BlockRefused, Refused
 from memory.store.fulltext import require_storable
-from memory.store.late_library import LateLibrary
 
 if TYPE_CHECKING:
-    import loro as library
-    from loro import DiffBatch, LoroDoc, LoroMap, LoroText
-else:
-    library = LateLibrary("loro")
+    from loro import LoroDoc, LoroMap, LoroText
 
 _HEAD = "schema"
 RECOVERED = "recovered"
@@ -330,27 +326,6 @@ def make(loro: LoroDoc, name: str, cuts: Sequence[Splice[Content]]) -> None:
 
 
 # -------------------------------------------------------------------------------------------------------- merging
-
-
-def cuts_of(found: DiffBatch, name: str) -> list[Splice[Content]]:
-    """The difference between two versions of one text or list, in order; places are those of the older version."""
-    cuts, place = list[Splice[Content]](), 0
-    for container, diff in found.get_diff():
-        if not isinstance(container, library.ContainerID.Root) or container.name != name:
-            continue
-        for part in diff.diff if isinstance(diff, library.Diff.Text | library.Diff.List) else ():
-            match part:
-                case library.TextDelta.Retain(retain=size) | library.ListDiffItem.Retain(retain=size):
-                    place += size
-                case library.TextDelta.Insert(insert=str(text)):
-                    cuts.append(Splice(place, 0, text))
-                case library.ListDiffItem.Insert(insert=items):
-                    values = tuple(each.value for each in items if isinstance(each, library.ValueOrContainer.Value))
-                    cuts.append(Splice(place, 0, values))
-                case library.TextDelta.Delete(delete=size) | library.ListDiffItem.Delete(delete=size):
-                    cuts.append(Splice(place, size, "" if isinstance(diff, library.Diff.Text) else ()))
-                    place += size
-    return cuts
 
 
 def once(mine: Sequence[Splice[Content]], others: Sequence[Splice[Content]]) -> list[Splice[Content]]:

@@ -183,9 +183,7 @@ class BlockDocument:
         """The same at an older version. Raises Refused if the document does not reach back to it."""
         frontiers, _ = self._at(version)
         with _guard("going back"):
-            older = self._copy()
-            older.checkout(frontiers)
-            return read(older)
+            return read(self._copy(frontiers))
 
     def merge(self, seen: int, name: str, edit: containers.Edit) -> None:
         """Apply an edit that was meant for an older version of one text or list, keeping later changes of others.
@@ -207,19 +205,18 @@ class BlockDocument:
             edit(branch)
             branch.commit()
             now = self._loro.oplog_frontiers
-            others = containers.cuts_of(branch.diff(frontiers, now), name)
-            mine = containers.cuts_of(branch.diff(frontiers, branch.state_frontiers), name)
+            others = _cuts_of(branch.diff(frontiers, now), name)
+            mine = _cuts_of(branch.diff(frontiers, branch.state_frontiers), name)
             if (new := containers.once(mine, others)) != mine:
                 branch = self._branch(frontiers)
                 containers.make(branch, name, new[::-1])
                 branch.commit()
             branch.checkout_to_latest()
-            return containers.cuts_of(branch.diff(now, branch.oplog_frontiers), name)[::-1]
+            return _cuts_of(branch.diff(now, branch.oplog_frontiers), name)[::-1]
 
     def _branch(self, frontiers: loro.Frontiers) -> loro.LoroDoc:
-        branch = self._copy()
+        branch = self._copy(frontiers)
         branch.set_detached_editing(True)
-        branch.checkout(frontiers)
         branch.peer_id = _LATER_PEER
         return branch
 
@@ -230,8 +227,7 @@ class BlockDocument:
         """
         frontiers, _ = self._at(version)
         with _guard("looking for an item"):
-            copy = self._copy()
-            copy.checkout(frontiers)
+            copy = self._copy(frontiers)
             items: Any = copy.get_movable_list(name).get_deep_value()
             cursor = (
                 copy.get_movable_list(name).get_cursor(number - 1, loro.Side.Middle)
@@ -249,10 +245,11 @@ class BlockDocument:
         made = [(step.change, [op for each in step.made.changes for op in each["ops"]]) for step in self.steps(after)]
         return [(change, frozenset(map(_name, operations))) for change, operations in made]
 
-    def _copy(self) -> loro.LoroDoc:
-        """A copy to check out older versions in; Loro has no `fork_at` for documents without their oldest history."""
+    def _copy(self, frontiers: loro.Frontiers) -> loro.LoroDoc:
+        """A copy at an older version; Loro has no `fork_at` for documents without their oldest history."""
         copy = loro.LoroDoc()
         copy.import_(self._loro.export(loro.ExportMode.Snapshot()))
+        copy.checkout(frontiers)
         return copy
 
     def note(self, note: Note) -> None:
@@ -343,6 +340,27 @@ class BlockDocument:
         return [
             loro.ID(peer, end - 1) for peer, (start, end) in spans.items() if end > max(start, cut.get(peer, (0, 0))[1])
         ]
+
+
+def _cuts_of(found: loro.DiffBatch, name: str) -> list[Splice[Content]]:
+    """The difference between two versions of one text or list, in order; places are those of the older version."""
+    cuts, place = list[Splice[Content]](), 0
+    for container, diff in found.get_diff():
+        if not isinstance(container, loro.ContainerID.Root) or container.name != name:
+            continue
+        for part in diff.diff if isinstance(diff, loro.Diff.Text | loro.Diff.List) else ():
+            match part:
+                case loro.TextDelta.Retain(retain=size) | loro.ListDiffItem.Retain(retain=size):
+                    place += size
+                case loro.TextDelta.Insert(insert=str(text)):
+                    cuts.append(Splice(place, 0, text))
+                case loro.ListDiffItem.Insert(insert=items):
+                    values = tuple(each.value for each in items if isinstance(each, loro.ValueOrContainer.Value))
+                    cuts.append(Splice(place, 0, values))
+                case loro.TextDelta.Delete(delete=size) | loro.ListDiffItem.Delete(delete=size):
+                    cuts.append(Splice(place, size, "" if isinstance(diff, loro.Diff.Text) else ()))
+                    place += size
+    return cuts
 
 
 class Salvage(Struct, frozen=True):

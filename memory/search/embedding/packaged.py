@@ -15,7 +15,7 @@ import threading
 import unicodedata
 import weakref
 from array import array
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache, partial
@@ -230,12 +230,8 @@ class Vocabulary:
 
     def number(self, text: str) -> int | None:
         found = hash(text)
-        at = bisect_left(self._hashes, found)
-        while at < len(self._hashes) and self._hashes[at] == found:
-            if self.text(self._numbers[at]) == text:
-                return self._numbers[at]
-            at += 1
-        return None
+        places = range(bisect_left(self._hashes, found), bisect_right(self._hashes, found))
+        return next((self._numbers[at] for at in places if self.text(self._numbers[at]) == text), None)
 
 
 class WordPiece:
@@ -271,23 +267,16 @@ def _cut(vocabulary: Vocabulary, unknown: tuple[int], word: str) -> tuple[int, .
     """The ids of a word's pieces."""
     if len(word) > _LONGEST_WORD:
         return unknown
-    pieces, begin = [], 0
+    pieces, begin, mark = list[int](), 0, ""
     while begin < len(word):
-        piece, end = _longest(vocabulary, word, begin)
-        if piece is None:
+        for end in range(len(word), begin, -1):  # the longest known piece
+            if (piece := vocabulary.number(mark + word[begin:end])) is not None:
+                pieces.append(piece)
+                begin, mark = end, "##"
+                break
+        else:
             return unknown
-        pieces.append(piece)
-        begin = end
     return tuple(pieces)
-
-
-def _longest(vocabulary: Vocabulary, word: str, begin: int) -> tuple[int | None, int]:
-    mark = "##" if begin else ""
-    for end in range(len(word), begin, -1):
-        piece = vocabulary.number(mark + word[begin:end])
-        if piece is not None:
-            return piece, end
-    return None, begin
 
 
 def _words(text: str) -> Iterator[str]:
