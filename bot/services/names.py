@@ -78,11 +78,11 @@ def find_agent(rows: Rows, name: str) -> Agent:
 
 
 def find_living(rows: Rows, name: str) -> Agent:
-    """An agent that is not archived; without a name, the first one. Raises UserError."""
+    """An agent that is not archived; without a name, the oldest one. Raises UserError."""
     known = agents.agents(rows)
     if not known:
         raise UserError("All agents are archived.")
-    return find(known, name, NO_AGENT) if name.strip() else known[0]
+    return find(known, name, NO_AGENT) if name.strip() else min(known, key=lambda each: each.id)
 
 
 def require_name(name: str) -> None:

@@ -155,7 +155,9 @@ def test_an_agent_is_refused_a_name_that_no_constellation_may_have(here: Here) -
 def test_what_is_only_in_the_database_is_listed(here: Here, tmp_path: Path) -> None:
     assert here("agent create Nova --set description=x").returncode == 0
     assert here("group create Late --member Nova").returncode == 0
-    said = ["agent Nova: only in the database", "group Late: only in the database"]
+    assert here("agent create Ant --set description=x").returncode == 0
+    assert "notifies Star" in here("source add bell --webhook").stdout, "the oldest agent, however others are named"
+    said = [f"{each}: only in the database" for each in ("agent Ant", "agent Nova", "group Late")]
     assert here("config diff").stdout.splitlines() == said
     assert {row["only"] for row in rows(here, "config diff")} == {"database"}
     assert here("config apply").stdout.startswith("Nothing to apply")
