@@ -1,7 +1,7 @@
 """Triggers: once, at intervals, by a crontab line, or by an RFC 5545 rule. Values, and pure functions.
 
-`next_run` returns the first time after another. A trigger is stored as JSON (`dump` and `load`) and checked when it is
-created (`require`), so that none is stored that never fires or is too expensive to compute.
+`next_run` returns the first time after another. A trigger is stored as JSON (`dump` and `load`). It is checked when it
+is created (`require`) or imported (`require_stored`), so that none never fires or is too expensive to compute.
 """
 
 import json
@@ -96,6 +96,14 @@ def newest_due(trigger: Trigger, first: datetime, now: datetime) -> datetime:
 
 def require(trigger: Trigger, now: datetime) -> datetime:
     """The first due time. Raises Refused with a message for an invalid trigger or one that never fires."""
+    found = _checked_run(trigger, now)
+    if found is None:
+        past, never = gettext_noop("That time is in the past."), gettext_noop("That never happens again.")
+        raise Refused(past if isinstance(trigger, DateTrigger) else never)
+    return found
+
+
+def _checked_run(trigger: Trigger, now: datetime) -> datetime | None:
     match trigger:
         case IntervalTrigger(interval) if interval < SHORTEST:
             raise Refused("an interval must be at least one second")
@@ -103,11 +111,7 @@ def require(trigger: Trigger, now: datetime) -> datetime:
             check_rule(rule)
         case _:
             pass
-    found = next_run(trigger, now)
-    if found is None:
-        past, never = gettext_noop("That time is in the past."), gettext_noop("That never happens again.")
-        raise Refused(past if isinstance(trigger, DateTrigger) else never)
-    return found
+    return next_run(trigger, now)
 
 
 def dump(trigger: Trigger) -> str:
@@ -135,6 +139,14 @@ def load(text: str) -> Trigger:
         return CronTrigger(kept["cron"], kept["zone"])
     ahead = timedelta(seconds=kept["ahead"])
     return RecurrenceTrigger(kept["rule"], datetime.fromisoformat(kept["start"]), kept["zone"], ahead)
+
+
+def require_stored(text: str, now: datetime) -> None:
+    """Raise Refused or ValueError for a stored trigger that could not be computed; it may be over."""
+    try:
+        _checked_run(load(text), now)
+    except (LookupError, TypeError, AttributeError, OverflowError) as error:
+        raise ValueError("this is no trigger") from error
 
 
 def rule_of(text: str) -> str:

@@ -32,7 +32,7 @@ from memory.portability.car import (
 )
 from memory.portability.import_outcomes import Outcome
 from memory.portability.tables import REGISTRY, SETTLED, Table, tables
-from memory.portability.untrusted import TRUSTED_ALONE, distrust, require_readable, require_sound_blocks
+from memory.portability.untrusted import TRUSTED_ALONE, Checks, distrust, require_readable, require_sound_blocks
 from memory.store import erasure_records, migrations
 from memory.store.database import Rows, Tx, Value
 from memory.store.ids import ErasureId, PersonId, snowflakes
@@ -196,6 +196,8 @@ class Import(Struct, frozen=True):
     now: datetime
     trusted: bool
     progress: Progress
+    checks: Checks
+    """Of the triggers and time zones, which the scheduler reads."""
     notes: list[str] = field(default_factory=list)
     """What was not taken over unchanged."""
 
@@ -237,7 +239,7 @@ def stage(taken: Import) -> None:
             _fill(taken, path)
             migrations.apply(path, migrations.Kind.CONSTELLATION)
             with closing(connect(path, read_only=True)) as raw:
-                require_readable(Rows(raw))
+                require_readable(Rows(raw), taken.checks)
                 require_sound_blocks(Rows(raw))
             _finish(taken, path)
     except driver.OperationalError as error:  # a full disk or a lock says nothing of the file

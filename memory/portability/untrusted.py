@@ -5,8 +5,9 @@ leaves out the tables of `TRUSTED_ALONE`.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
+from typing import TypeAlias
 
 from memory import jobs
 from memory.agents import NAME, every_agent, groups
@@ -17,7 +18,6 @@ from memory.blocks.store import blobs, load_block
 from memory.people.audience import OWNER, Scope, Trust, parse_audience
 from memory.portability.car import CarError
 from memory.portability.tables import tables
-from memory.store.clock import from_text
 from memory.store.database import Rows, Tx, Value
 from memory.store.errors import BlockCorrupt, StoreError
 from texts import ngettext, ngettext_noop
@@ -79,6 +79,9 @@ _UNLINKED = ngettext_noop("{count} account has to be linked again", "{count} acc
 _CELLS = """SELECT t.name, c.name, CASE
                 WHEN c.name = 'audience' THEN 'audience'
                 WHEN c.name = 'trigger_json' THEN 'trigger'
+                WHEN c.name = 'zone' THEN 'zone'
+                WHEN c.name IN ('grace_seconds', 'escalate_minutes', 'reminder_minutes') THEN 'span'
+                WHEN c.name LIKE 'quiet!_%' ESCAPE '!' THEN 'hour'
                 WHEN c.dflt_value = '''[]''' THEN 'array'
                 WHEN c.dflt_value = '''{}''' THEN 'object'
                 WHEN c.name IN ('at', 'since', 'away_since', 'held_until', 'last_active', 'last_seen', 'valid_until')
@@ -90,17 +93,21 @@ _BAD = {
     "time": "({0} < '0001' OR strftime('%Y-%m-%dT%H:%M:%fZ', {0}) IS NOT {0})",
     "array": _JSON.format("array"),
     "object": _JSON.format("object"),
+    "span": "{0} NOT BETWEEN 0 AND 1e9",
+    "hour": "({0} <> '' AND strftime('%H:%M', {0}) IS NOT {0})",
 }
 """The condition of a cell that is not of its kind."""
 _MOST_CHANGES = 1 << 40
 """The most changes of a block: one more than an integer holds could never be followed by another."""
+Checks: TypeAlias = Mapping[str, Callable[[str], object]]
+"""What is called with each value of a kind of cells. It raises ValueError or StoreError for one it cannot read."""
 
 
-def require_readable(rows: Rows) -> None:
+def require_readable(rows: Rows, checks: Checks) -> None:
     """Raise CarError for values that the schema accepts but nothing can read: each would stop its constellation."""
     try:
-        for cell in rows.all(_CELLS):
-            _require_cells(rows, *cell)
+        for table, column, kind in rows.all(_CELLS):
+            _require_cells(rows, table, column, kind, {"audience": parse_audience, **checks}.get(kind))
         if rows.one(f"SELECT 1 FROM items WHERE kind IN ('day', 'week') AND {_BAD['time'].format('key')} LIMIT 1"):
             raise ValueError("items.key")
         if rows.one("SELECT 1 FROM memory_blocks WHERE next_seq NOT BETWEEN 1 AND ? LIMIT 1", (_MOST_CHANGES,)):
@@ -117,18 +124,15 @@ def require_readable(rows: Rows) -> None:
         raise CarError("the file contains records that are not valid: {error}", error=error) from error
 
 
-def _require_cells(rows: Rows, table: str, column: str, kind: str) -> None:
-    """Raise ValueError if the column has anything but audiences, times, triggers, or JSON of that kind."""
-    if kind == "audience":
-        for row in rows.all(f"SELECT DISTINCT audience FROM {table} WHERE audience <> ''"):
-            parse_audience(row["audience"])
-    elif kind == "trigger":
-        _require_cells(rows, table, column, "object")
-        times = f"{column} ->> 'at' AS at, {column} ->> 'start' AS start, {column} ->> 'rule' IS NOT NULL AS local"
-        for row in rows.all(f"SELECT DISTINCT {times} FROM {table}"):
-            for said in filter(None, (row["at"], row["start"])):
-                if (from_text(said).tzinfo is None) != row["local"]:
-                    raise ValueError(f"{table}.{column}")
+def _require_cells(rows: Rows, table: str, column: str, kind: str, check: Callable[[str], object] | None) -> None:
+    """Raise ValueError if the column has anything but values of that kind."""
+    if check is not None:
+        for row in rows.all(f"SELECT DISTINCT {column} FROM {table}"):
+            if row[0] or kind == "trigger":  # others may be empty
+                try:
+                    check(row[0])
+                except (StoreError, ValueError) as error:
+                    raise ValueError(f"{row[0][:80]!r} in {table}.{column}") from error
     elif rows.one(f"SELECT 1 FROM {table} WHERE {column} IS NOT NULL AND {_BAD[kind].format(column)} LIMIT 1"):
         raise ValueError(f"{table}.{column}")
 

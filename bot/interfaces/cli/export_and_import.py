@@ -5,6 +5,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, ClassVar, TypeVar
@@ -29,6 +30,7 @@ from memory.portability.destination import become_constellation, is_joined, join
 from memory.portability.exports import Origin, export
 from memory.portability.imports import Import, Opener, VerifiedFile, is_sealed, opener, require_schema, stage, verify
 from memory.portability.tables import ExportScope
+from memory.portability.untrusted import Checks
 from memory.store import erasure_records
 from memory.store.backups import RESTORING
 from memory.store.clock import utc_now
@@ -39,6 +41,8 @@ from memory.store.migrations import Kind as File
 from memory.store.migrations import check, migrations, status
 from memory.store.records import replace
 from memory.store.sqlite import connect, copy_database
+from scheduler import triggers
+from scheduler.zones import zone_of
 from sources.terminal import PERSON
 from texts import _, gettext_noop, size_text
 
@@ -142,7 +146,9 @@ class CarFiles(Struct, frozen=True):
         require_schema(verified.manifest)
         folder = DataFolder(self.config.home)
         with progress_line(_("Importing")) as progress:
-            taken = Import(open_file, verified, folder.path, utc_now(), arguments.trust, progress)
+            now = utc_now()
+            checks: Checks = {"trigger": partial(triggers.require_stored, now=now), "zone": zone_of}
+            taken = Import(open_file, verified, folder.path, now, arguments.trust, progress, checks)
             if arguments.dry_run:
                 done = _("This would be imported")
                 with self._copied(taken.manifest.about.kind) as copy:

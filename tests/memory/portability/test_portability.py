@@ -10,6 +10,7 @@ import tracemalloc
 from collections.abc import Callable
 from contextlib import closing, suppress
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,22 +39,26 @@ from memory.portability.destination import NameTaken, become_constellation, is_j
 from memory.portability.exports import ExportedFile, Origin, export
 from memory.portability.imports import Import, opener, stage, verify
 from memory.portability.tables import ExportScope, conditions, tables
-from memory.portability.untrusted import require_readable
+from memory.portability.untrusted import Checks, require_readable
 from memory.store import erasure_records
 from memory.store.clock import to_text
 from memory.store.constellation import Constellations
-from memory.store.database import Database, Rows, Tx
+from memory.store.database import Database, Rows, Tx, Value
 from memory.store.erasure_records import Entry
 from memory.store.faults import commit_point
 from memory.store.fulltext import index_text
 from memory.store.ids import AgentId, ErasureId, PersonId
 from memory.store.migrations import Kind, migrate, migrations, prepare
 from memory.store.sqlite import connect, driver
+from scheduler import triggers
+from scheduler.triggers import DateTrigger
+from scheduler.zones import zone_of
 from sources.terminal import PERSON
 from tests.processes import ROOT
 
 NOW = datetime(2026, 11, 24, 12, tzinfo=UTC)
 AT = to_text(NOW)
+CHECKS: Checks = {"trigger": partial(triggers.require_stored, now=NOW), "zone": zone_of}
 RECORDED = Path(__file__).parents[2] / "fixtures" / "recorded" / "folder.tar.gz"
 SCHEMA = migrations(Kind.CONSTELLATION)[-1].version
 
@@ -126,7 +131,7 @@ def root_of(car: Path) -> bytes:
 def take(file: Path, folder: Path, *, trusted: bool = True, passphrase: str = "") -> Import:
     open_file = opener(file, passphrase)
     verified = verify(open_file, file.stat().st_size, still)
-    return Import(open_file, verified, folder, NOW, trusted, still)
+    return Import(open_file, verified, folder, NOW, trusted, still, CHECKS)
 
 
 def import_whole(taken: Import, rename: str = "") -> Path:
@@ -441,13 +446,42 @@ def test_rows_that_no_schema_has_are_refused_and_leave_nothing(
         "UPDATE events SET trigger_json = json_set(trigger_json, '$.at', '2099-02-30T10:00:00.000Z')",
         "UPDATE jobs SET trigger_json = json_set(trigger_json, '$.at', '2099-03-04T10:00:00') WHERE kind = 'event'",
         "UPDATE reminders SET trigger_json = json_set(trigger_json, '$.start', 'x') WHERE trigger_json LIKE '%rule%'",
+        "UPDATE jobs SET grace_seconds = 1e15 WHERE kind = 'event'",
+        "UPDATE reminders SET escalate_minutes = 9223372036854775807",
+        "UPDATE events SET zone = 'Mars/Base'",
+        """INSERT INTO person_times (person_id, quiet_from, updated_at)
+           VALUES ('x', '25:00', '2026-11-24T12:00:00.000Z')""",
     ],
 )
 def test_values_that_nothing_can_read_are_refused_and_leave_nothing(home: Path, tmp_path: Path, change: str) -> None:
+    _refused_after(home, tmp_path, change)
+
+
+@pytest.mark.parametrize(
+    "trigger",
+    [
+        "",
+        "{}",
+        '{"cron": "0 9 * *", "zone": "UTC"}',
+        '{"cron": "0 9 31 2 *", "zone": "UTC"}',
+        '{"cron": "0 9 * * *", "zone": "Mars/Base"}',
+        '{"cron": "0 9 * * *", "zone": 1}',
+        '{"cron": "0 9 * * *"}',
+        '{"every": 0.001, "start": "2026-11-24T12:00:00.000Z"}',
+        '{"every": 60, "start": "2026-11-24T12:00:00"}',
+        '{"rule": "FREQ=SECONDLY", "start": "2026-11-24T12:00:00", "zone": "UTC", "ahead": 0}',
+        '{"rule": "FREQ=DAILY", "start": "2026-11-24T12:00:00", "zone": "UTC", "ahead": 1e15}',
+    ],
+)
+def test_a_trigger_that_the_scheduler_cannot_read_is_refused(home: Path, tmp_path: Path, trigger: str) -> None:
+    _refused_after(home, tmp_path, "UPDATE jobs SET trigger_json = ? WHERE kind = 'event'", trigger)
+
+
+def _refused_after(home: Path, tmp_path: Path, change: str, *values: Value) -> None:
     shutil.copytree(home, tmp_path / "changed")
     with closing(connect(file_in(tmp_path / "changed"))) as raw:
         raw.create_function("carina_index_text", 1, index_text)
-        assert Tx(raw).run(change) > 0
+        assert Tx(raw).run(change, values) > 0
     write(tmp_path / "changed", tmp_path / "one.car")
     with pytest.raises(CarError, match="records that are not valid"):
         stage(take(tmp_path / "one.car", tmp_path / "data"))
@@ -494,7 +528,7 @@ def test_every_time_that_is_stored_is_checked_on_import(home: Path, tmp_path: Pa
             with suppress(driver.IntegrityError):  # some records cannot be changed
                 if Tx(raw).run(sql.replace("TABLE", name).replace("COLUMN", column)):
                     try:
-                        require_readable(Rows(raw))
+                        require_readable(Rows(raw), CHECKS)
                         unchecked.add(f"{name}.{column}")
                     except CarError as error:
                         checked.add(str(error).split()[-1])
@@ -632,7 +666,7 @@ def test_rights_trust_jobs_and_linked_accounts_come_from_a_trusted_file_alone(ho
             tx.insert("folders", {**folder, "embedding_model": model})
         tx.run("DELETE FROM jobs")
         for identifier, kind in (("reminder:1", "reminder"), ("backup", "backup")):
-            jobs.put(tx, NewJob(identifier, kind, "{}", NOW), NOW)
+            jobs.put(tx, NewJob(identifier, kind, triggers.dump(DateTrigger(NOW)), NOW), NOW)
         tx.run("DELETE FROM archival_journal")
         tx.run("""INSERT INTO archival_journal (id, turn_id, entry_id, deed, before, after, audience, at)
                   VALUES (1, 1, 'x', 'change', '{"trust": 4}', '', 'owner', '2026-11-24T12:00:00.000Z')""")
