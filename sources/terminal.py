@@ -286,22 +286,18 @@ def _answers(buttons: Buttons | None) -> str:
     if buttons is None:
         return ""
     with speaking(buttons.language):
-        return _answers_to(buttons)
-
-
-def _answers_to(buttons: Buttons) -> str:
-    if buttons.kind == "retry":
-        return "\n" + _("`carina retry {id}` tries again.", id=code(buttons.request))
-    if buttons.kind == "pairing":
-        return "\n" + _("`carina people allow {id}` or `carina people deny {id}` decides.", id=buttons.request)
-    if buttons.kind != "permit":
-        return ""
-    how = _(
-        "Answer with /approve {id} or /deny {id}. Outside of a chat, use `carina approve` or `carina deny`.",
-        id=code(buttons.request),
-    )
-    longer = _("With --hour or --always, the approval lasts longer.") if "always" in buttons.offers else ""
-    return "\n" + " ".join(filter(None, (how, longer)))
+        if buttons.kind == "retry":
+            return "\n" + _("`carina retry {id}` tries again.", id=code(buttons.request))
+        if buttons.kind == "pairing":
+            return "\n" + _("`carina people allow {id}` or `carina people deny {id}` decides.", id=buttons.request)
+        if buttons.kind != "permit":
+            return ""
+        how = _(
+            "Answer with /approve {id} or /deny {id}. Outside of a chat, use `carina approve` or `carina deny`.",
+            id=code(buttons.request),
+        )
+        longer = _("With --hour or --always, the approval lasts longer.") if "always" in buttons.offers else ""
+        return "\n" + " ".join(filter(None, (how, longer)))
 
 
 def row_of(external_id: str) -> OutboxId:

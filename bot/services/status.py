@@ -98,21 +98,14 @@ class Status(Service, frozen=True):
         models = {agent.name: agent.model or self.default_model for agent in found}
         halted = self.halted()
         return ServiceStatus(
-            constellation=self.constellation,
-            started=self.started,
-            agents=models,
+            constellation=self.constellation, started=self.started, agents=models,
             fronts={name: state() for name, state in fronts.words.items()},
             ready={name: ready() for name, ready in {**fronts.ready, **fronts.beside}.items()},
-            models=tuple(map(ModelState.of, self.model_health(models.values()))),
-            not_configured=dict(self.unset),
-            damage=tuple(each.words for each in damage),
-            halted=from_text(halted) if halted else None,
-            unstored=self.unstored(),
-            embedding=embedding,
-            mcp=dict(self.mcp()),
-            gaps=missed_messages.words(unread),
+            models=tuple(map(ModelState.of, self.model_health(models.values()))), not_configured=dict(self.unset),
+            damage=tuple(each.words for each in damage), halted=from_text(halted) if halted else None,
+            unstored=self.unstored(), embedding=embedding, mcp=dict(self.mcp()), gaps=missed_messages.words(unread),
             **counts,
-        )
+        )  # fmt: skip
 
 
 def _counts(rows: Rows) -> dict[str, Any]:

@@ -88,28 +88,12 @@ def asked(tx: Tx, agent: AgentId, group: GroupId, number: int) -> RequestId:
     """A request that waits for the owner at the terminal."""
     arguments = '{"query": "x"}'
     request = Request(
-        id=permission_requests.new_request_id(),
-        kind=Kind.TOOL,
-        subject="recall",
-        agent=agent,
-        group=group,
-        turn=TurnId(number + 1),
-        call=f"call-{number}",
-        tool="recall",
-        arguments=arguments,
-        digest=permission_requests.digest_of("recall", arguments),
-        covers=((Kind.TOOL, "recall", ""),),
-        pattern={},
-        reason="the agent's configuration says so",
-        place=PLACE.id,
-        person=PERSON,
-        hearers=Scope(audience.OWNER),
-        trust=Trust.OWNER,
-        approvers=(PERSON,),
-        quorum=1,
-        once_only=False,
-        created_at=utc_now(),
+        id=permission_requests.new_request_id(), kind=Kind.TOOL, subject="recall", agent=agent, group=group,
+        turn=TurnId(number + 1), call=f"call-{number}", tool="recall", arguments=arguments,
+        digest=permission_requests.digest_of("recall", arguments), covers=((Kind.TOOL, "recall", ""),), pattern={},
+        reason="the agent's configuration says so", place=PLACE.id, person=PERSON, hearers=Scope(audience.OWNER),
+        trust=Trust.OWNER, approvers=(PERSON,), quorum=1, once_only=False, created_at=utc_now(),
         expires_at=utc_now() + timedelta(hours=1),
-    )
+    )  # fmt: skip
     assert permission_requests.ask(tx, request)
     return request.id

@@ -183,19 +183,10 @@ async def connected(server: DiscordServer, ear: Ear | None = None, **changes: An
     """A running source, until the block ends."""
     ear = ear or Ear()
     wiring = Wiring(
-        ear.last_seen,
-        ear.recently_stored,
-        ear.never_wrote,
-        ear.gaps,
-        ear.starts_from,
-        ear.commands,
-        on_ready=lambda _: ear.ready.set(),
-        reachable=ear.is_reached,
-        gave_up=ear.gave_up,
-        ignored=lambda person: person in ear.ignored,
-        paused=lambda: ear.paused,
-        silence=lambda: ear.silence,
-    )
+        ear.last_seen, ear.recently_stored, ear.never_wrote, ear.gaps, ear.starts_from, ear.commands,
+        on_ready=lambda _: ear.ready.set(), reachable=ear.is_reached, gave_up=ear.gave_up,
+        ignored=lambda person: person in ear.ignored, paused=lambda: ear.paused, silence=lambda: ear.silence,
+    )  # fmt: skip
     source = DiscordSource(settings_for(server, **changes), wiring)
     with server.patched():
         task = asyncio.create_task(source.run(ear.deliver))

@@ -73,7 +73,7 @@ class _Child(Struct, frozen=True):
     stderr: asyncio.StreamReader
 
 
-class ServerSignals(Struct):
+class Signals(Struct):
     """Signals from the server: it is gone, or its list of tools has changed; and the last line of its errors."""
 
     ended: asyncio.Event = field(default_factory=asyncio.Event)
@@ -87,7 +87,7 @@ class ServerSignals(Struct):
 
 
 @asynccontextmanager
-async def stdio(command: Command, signs: ServerSignals) -> AsyncGenerator[TransportStreams]:
+async def stdio(command: Command, signs: Signals) -> AsyncGenerator[TransportStreams]:
     """Run it, and talk to it within the context. Raises OSError."""
     child = await _start(command)
     try:
@@ -155,7 +155,7 @@ async def _speak(stdin: asyncio.StreamWriter, said: MemoryObjectReceiveStream[Se
             await stdin.drain()
 
 
-async def _note_errors(server: str, stderr: asyncio.StreamReader, signs: ServerSignals) -> None:
+async def _note_errors(server: str, stderr: asyncio.StreamReader, signs: Signals) -> None:
     """Log its standard error up to a limit; the rest is read and dropped."""
     left = _LINES
     while piece := await stderr.read(64_000):
@@ -258,7 +258,7 @@ class TooLarge(httpx2.TransportError):
 
 
 class Session:
-    def __init__(self, client: Client, signs: ServerSignals) -> None:
+    def __init__(self, client: Client, signs: Signals) -> None:
         self._session = client.session
         self.signs = signs
 
@@ -290,21 +290,15 @@ def _listed(tool: Tool) -> ListedTool:
 
 
 @asynccontextmanager
-async def open_session(where: Command | Address) -> AsyncGenerator[Session]:
+async def open_session(where: Command | Address, signs: Signals) -> AsyncGenerator[Session]:
     """Connect and initialize. Raises OSError, MCPError, or other errors from a server that violates the protocol."""
     async with AsyncExitStack() as stack:
-        signs = ServerSignals()
         transport = await _transport(where, signs, stack)
         client = Client(transport, client_info=_OURS, cache=None, message_handler=signs.heard)
-        try:
-            begun = await stack.enter_async_context(client)
-        except (MCPError, BaseExceptionGroup) as error:
-            error.add_note(signs.complaint)
-            raise
-        yield Session(begun, signs)
+        yield Session(await stack.enter_async_context(client), signs)
 
 
-async def _transport(where: Command | Address, signs: ServerSignals, stack: AsyncExitStack) -> Transport:
+async def _transport(where: Command | Address, signs: Signals, stack: AsyncExitStack) -> Transport:
     if isinstance(where, Command):
         return stdio(where, signs)
     http = await stack.enter_async_context(_http(where))
@@ -344,9 +338,8 @@ class _BoundedStream(httpx2.AsyncByteStream):
         await self._stream.aclose()
 
 
-def why_failed(error: BaseException) -> tuple[str, str]:
+def why_failed(error: BaseException, complaint: str) -> tuple[str, str]:
     """Why the connection failed: in our words after "it" (empty after a timeout), and in the server's."""
-    complaint = "".join(getattr(error, "__notes__", ()))
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     match error:
@@ -366,6 +359,3 @@ def why_failed(error: BaseException) -> tuple[str, str]:
             return gettext_lazy("answered with an error"), message
         case _:
             return gettext_lazy("does not follow the protocol ({error})", error=type(error).__name__), ""
-
-
-__all__ = ["Address", "CallResult", "MCPError", "Session", "open_session", "why_failed"]

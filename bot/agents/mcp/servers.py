@@ -11,13 +11,14 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from typing import Any, ClassVar, TypeAlias
 
+from mcp import MCPError
 from mcp_types import CONNECTION_CLOSED
 from pydantic import ConfigDict
 from pydantic import model_validator as validate_model
 
 from bot.agents.context.quotes import quotation, say
 from bot.agents.mcp import Servers
-from bot.agents.mcp.connection import CLOSING, Address, CallResult, Command, MCPError, Session, open_session, why_failed
+from bot.agents.mcp.connection import CLOSING, Address, CallResult, Command, Session, Signals, open_session, why_failed
 from bot.agents.mcp.offered_tools import ListedTool, Offer, offers
 from bot.agents.permissions.approval_rules import Asks, Caution
 from bot.agents.tools import RESERVED
@@ -130,15 +131,15 @@ class Server:
         """Keep it connected until canceled."""
         clock, failures, told = asyncio.get_running_loop().time, 0, ""
         while True:
-            begun, attempts = clock(), self._attempts
+            begun, attempts, signs = clock(), self._attempts, Signals()
             try:
-                await self._converse()
+                await self._converse(signs)
                 self._why, self._said = gettext_lazy("ended the connection"), ""
             except (Exception, BaseExceptionGroup) as error:  # whatever a foreign program does, it is retried
                 if (own := asyncio.current_task()) is not None and own.cancelling():
                     raise
                 _log.debug("mcp_ended", server=self.name, exc_info=True)
-                why, said = why_failed(error)
+                why, said = why_failed(error, signs.complaint)
                 late = gettext_lazy("did not answer within {seconds:g} s", seconds=self._settings.connect_seconds)
                 self._why = why or late
                 self._said = self._redact(one_line(said, _REASON))
@@ -154,9 +155,10 @@ class Server:
                     await self._wanted.wait()
             self._wanted.clear()
 
-    async def _converse(self) -> None:
+    async def _converse(self, signs: Signals) -> None:
         self._broken.clear()
-        async with asyncio.timeout(self._settings.connect_seconds) as limit, open_session(self._where) as session:
+        connecting = asyncio.timeout(self._settings.connect_seconds)
+        async with connecting as limit, open_session(self._where, signs) as session:
             self._take(await session.tools())
             limit.reschedule(None)
             self._session = session

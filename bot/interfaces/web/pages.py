@@ -76,17 +76,11 @@ async def overview(ctx: Context) -> Response:
     else:  # budgets are of days in UTC
         cost = sum(bill.cost_usd for bill in day.bills[:1])
     return ctx.page(
-        "overview.html",
-        title=_("Overview"),
-        service=status,
-        cost=cost,
-        budget=budget,
+        "overview.html", title=_("Overview"), service=status, cost=cost, budget=budget,
         week=None if isinstance(week, str) else week,
-        requests=() if isinstance(waiting, str) else _waiting(waiting.requests),
-        undelivered=undelivered,
-        due=sum(each.next is not None and each.next <= soon and each.state != "paused" for each in _own(jobs)),
-        **done,
-    )
+        requests=() if isinstance(waiting, str) else _waiting(waiting.requests), undelivered=undelivered,
+        due=sum(each.next is not None and each.next <= soon and each.state != "paused" for each in _own(jobs)), **done,
+    )  # fmt: skip
 
 
 async def approvals(ctx: Context) -> Response:

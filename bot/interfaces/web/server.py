@@ -152,20 +152,11 @@ class WebServer(Struct, frozen=True):
     async def _answer(self, site: Any, bound: socket.socket) -> None:
         settings = self.config.web.server
         options = site.uvicorn.Config(
-            site.application(self),
-            http=site.IdleTimeoutConnection,
-            log_config=None,
-            access_log=False,
-            lifespan="off",
-            ws="none",
-            server_header=False,
-            h11_max_incomplete_event_size=64_000,
-            limit_concurrency=1_000,
-            timeout_keep_alive=30,
-            timeout_graceful_shutdown=1,
-            proxy_headers=bool(settings.trusted_proxies),
-            forwarded_allow_ips=list(settings.trusted_proxies),
-        )
+            site.application(self), http=site.IdleTimeoutConnection, log_config=None, access_log=False,
+            lifespan="off", ws="none", server_header=False, h11_max_incomplete_event_size=64_000,
+            limit_concurrency=1_000, timeout_keep_alive=30, timeout_graceful_shutdown=1,
+            proxy_headers=bool(settings.trusted_proxies), forwarded_allow_ips=list(settings.trusted_proxies),
+        )  # fmt: skip
         server = site.QuietServer(options)
         try:
             await server.serve(sockets=[bound])

@@ -56,20 +56,10 @@ async def test_a_chat_alone_says_that_it_serves_no_dashboard(tmp_path: Path) -> 
 def test_the_owner_on_discord_and_a_program_are_told_the_same() -> None:
     refused = ModelHealth("openai:a", NOON, Trouble.KEY, "openai:a refused access (HTTP 401)", 40.2)
     status = ServiceStatus(
-        constellation="home",
-        started=NOON,
-        halted=NOON,
-        fronts={},
-        agents={"Ca*ri*na": "openai:a"},
-        waiting=1,
-        dead=2,
-        unsent=3,
-        models=(ModelState.of(refused),),
-        not_configured={"discord": "DISCORD_TOKEN"},
-        unstored="The database has not accepted writes since noon.",
-        embedding="",
-        mcp={},
-    )
+        constellation="home", started=NOON, halted=NOON, fronts={}, agents={"Ca*ri*na": "openai:a"}, waiting=1,
+        dead=2, unsent=3, models=(ModelState.of(refused),), not_configured={"discord": "DISCORD_TOKEN"},
+        unstored="The database has not accepted writes since noon.", embedding="", mcp={},
+    )  # fmt: skip
     stamp = f"<t:{int(NOON.timestamp())}:f>, <t:{int(NOON.timestamp())}:R>"
     reader = copy_context()
     reader.run(read_on, "discord")
