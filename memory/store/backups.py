@@ -185,11 +185,14 @@ def verify(backup: Backup) -> None:
         _check(path)
 
 
-def restore(folder: Path, backup: Backup) -> tuple[int, list[str]]:
+def restore(
+    folder: Path, backup: Backup, take_out: Callable[[Path, Path], None] | None = None
+) -> tuple[int, list[str]]:
     """Replace the current files by a backup. Raises BackupFailed.
 
     Returns how many erasures have to be repeated, and the names of constellations that are newer than the
-    backup: their files are in `deleted/`, like those of a deleted one.
+    backup: their files are in `deleted/`, like those of a deleted one. `take_out` gets the file of each other one, and
+    its copy before it replaces that.
 
     The caller must hold the folder's lock. The erasures are recorded in the registry, which is restored first, so that
     the next start repeats them whatever happens here.
@@ -198,14 +201,20 @@ def restore(folder: Path, backup: Backup) -> tuple[int, list[str]]:
     known = present.constellations if present is not None else []
     newer = [each for each in known if _named(each.path, folder) not in backup.files]
     try:
-        again = _stage(folder, backup, staged, present)
+        again = _stage(folder, backup, staged, present, take_out)
         _replace(folder, backup, staged, newer)
     finally:
         shutil.rmtree(staged, ignore_errors=True)  # as readable as what it is a copy of
     return again, [each.name for each in newer]
 
 
-def _stage(folder: Path, backup: Backup, staged: Path, present: _Present | None) -> int:
+def _stage(
+    folder: Path,
+    backup: Backup,
+    staged: Path,
+    present: _Present | None,
+    take_out: Callable[[Path, Path], None] | None,
+) -> int:
     """Prepare a copy for the restore, with what must not be undone."""
     try:
         verify(backup)
@@ -215,6 +224,8 @@ def _stage(folder: Path, backup: Backup, staged: Path, present: _Present | None)
         for name, decided in present.decided.items() if present is not None else ():
             if name in backup.files:
                 _keep_decided(staged / name, decided)
+                if take_out is not None:
+                    take_out(folder / name, staged / name)
         # Files of which only some are replaced would look like good data after a kill or a power cut.
         (folder / UNFINISHED_RESTORE).write_text(backup.name, "utf-8")
         sync_folder(folder)

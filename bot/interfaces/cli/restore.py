@@ -16,6 +16,7 @@ from bot.services.people.erasure_everywhere import Eraser
 from bot.services.registry import Options, Param, operation
 from bot.services.results import Listing, Markup, Result
 from bot.services.system.backups import BackupRow, Backups
+from memory.erasure.restored_copies import take_out
 from memory.store import backups, erasure_records
 from memory.store.clock import from_text, utc_now
 from memory.store.constellation import Constellations
@@ -96,7 +97,7 @@ class Restore(Struct, frozen=True):
         if not from_replica:
             caller.confirm(_("Replace all current data with the backup {name}?", name=name))
         with hold(folder, alone):
-            again, newer = backups.restore(folder.path, backup)
+            again, newer = backups.restore(folder.path, backup, take_out)
             left = await _erase_again(folder)
         waiting = again if left is None else left
         return RestoreResult(

@@ -4,6 +4,7 @@ import asyncio
 import re
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -16,16 +17,20 @@ from bot.interfaces.cli.manifest import operation_entry
 from bot.services.caller import Unconfirmed, owner_at_terminal
 from bot.services.results import Markdown, Result
 from bot.services.system.backups import Backups
+from memory.erasure.edited_or_deleted_messages import narrow_message
+from memory.people.audience import Audience, Trust, person_audience
+from memory.queue import follow_ups, messages
+from memory.queue.messages import Message, NewMessage
 from memory.store import backups, erasure_records
 from memory.store.backups import Backup
 from memory.store.constellation import Constellations
 from memory.store.data_folder import DataFolder
-from memory.store.database import Tx
+from memory.store.database import Rows, Tx
 from memory.store.erasure_records import Erasure
 from memory.store.errors import FolderLocked
 from memory.store.faults import commit_point
-from memory.store.ids import PersonId
-from memory.store.sqlite import connect
+from memory.store.ids import PersonId, PlaceId
+from memory.store.sqlite import connect, transaction
 from tests.captured_logs import capture_logs
 
 BEGIN = commit_point("test_bot_backups.begin")
@@ -116,6 +121,32 @@ async def put_back(folder: Path, name: str) -> Result:
         config = load_config({"CARINA_HOME": str(folder)}, folder)
         offered = local_registry(config, "bot.interfaces.cli.restore:Restore")
         return await offered.call("backup.restore", OWNER, {"name": name})
+
+
+async def test_what_people_took_back_since_is_taken_out_of_it_again(folder: Path) -> None:
+    ann, place, guild = PEOPLE[0], PlaceId("discord:1"), Audience("guild:discord:1")
+
+    def say(tx: Tx, text: str) -> Message:
+        said = messages.add(tx, NewMessage(place, ann, "Ann", text, "discord", text, guild, Trust.APPROVED, NOW))
+        found = messages.of_id(tx, said)
+        assert found is not None
+        return found
+
+    file = next(folder.glob("constellations/*/carina.db"))
+    with closing(connect(file)) as raw:
+        tx = Tx(raw)
+        with transaction(raw):
+            stays, gone, narrow = (say(tx, text) for text in ("the tea is green", "the code is 4711", "my aunt is ill"))
+        backup = backups.create(folder, NOW)
+        with transaction(raw):
+            messages.redact(tx, [gone.id], NOW)
+            narrow_message(tx, narrow, person_audience(ann), NOW)
+    await put_back(folder, backup.name)
+    with closing(connect(file, read_only=True)) as raw:
+        now = [messages.of_id(Rows(raw), each.id) for each in (stays, gone, narrow)]
+        told = [(each.text, each.audience) for each in now if each is not None]
+        assert told == [(stays.text, guild), ("", guild), (narrow.text, person_audience(ann))]
+        assert {each.message for each in follow_ups.waiting(Rows(raw))} == {gone.id}
 
 
 async def test_nobody_is_asked_while_a_process_uses_the_folder(folder: Path) -> None:

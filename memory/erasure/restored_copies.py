@@ -1,0 +1,59 @@
+"""Takes out of a copy that is restored what its people took back since: messages that were deleted or forgotten, and
+those that were limited to direct messages.
+
+What was derived from them goes as after any deletion: at the next start, by `memory.queue.follow_ups`.
+"""
+
+import json
+from contextlib import closing
+from pathlib import Path
+
+from memory.erasure.edited_or_deleted_messages import narrow_message
+from memory.people.audience import Audience
+from memory.queue import follow_ups, messages
+from memory.queue.inbox import forget_payload
+from memory.store.clock import utc_now
+from memory.store.database import Rows, Tx
+from memory.store.ids import MessageId
+from memory.store.sqlite import Code, connect, driver, result_code, transaction
+
+
+def take_out(present: Path, staged: Path) -> None:
+    """Of one constellation. Nothing is done if a file is damaged or its tables are those of another version."""
+    try:
+        with closing(connect(present, read_only=True)) as raw:
+            ended = Rows(raw).all(
+                "SELECT id, deleted_at, audience FROM messages WHERE deleted_at IS NOT NULL OR audience GLOB 'person:*'"
+            )
+        with closing(connect(staged)) as raw:
+            tx = Tx(raw)
+            with transaction(raw):
+                there = json.dumps([row["id"] for row in ended])
+                before = """SELECT id, audience FROM messages WHERE deleted_at IS NULL
+                            AND id IN (SELECT value FROM json_each(?))"""
+                heard = {row["id"]: row["audience"] for row in tx.all(before, (there,))}
+                for row in ended:
+                    if row["id"] in heard and (row["deleted_at"] is not None or row["audience"] != heard[row["id"]]):
+                        _again(tx, MessageId(row["id"]), row["deleted_at"] is not None, Audience(row["audience"]))
+            raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    except driver.DatabaseError as error:
+        if result_code(error) not in (Code.ERROR, Code.CORRUPT, Code.NOTADB):
+            raise
+    finally:
+        for beside in ("-wal", "-shm"):
+            staged.with_name(staged.name + beside).unlink(missing_ok=True)
+
+
+def _again(tx: Tx, identifier: MessageId, deleted: bool, audience: Audience) -> None:
+    old, now = messages.of_id(tx, identifier), utc_now()
+    if old is None:
+        return
+    if not deleted:
+        if old.role == "user" and old.person is not None and not old.audience.startswith("person:"):
+            narrow_message(tx, old, audience, now)
+        return
+    learners = follow_ups.learners(tx, identifier)
+    messages.redact(tx, [identifier], now)
+    forget_payload(tx, identifier, now)
+    if old.role == "user":
+        follow_ups.queue(tx, old, now, learners)
