@@ -288,6 +288,10 @@ class ConversationWorker:
 
     async def _take_up(self, head: InRow, turn: TurnId) -> TurnStart | None:
         """Resume a turn; None when it is given up, or its rows were separated."""
+        if self._may_have_left(head):
+            servers = await self._servers(head)
+            if await self._db.write(POSTPONE, lambda tx: self._left(tx, turn, servers)):
+                return None
         error_text = head.last_error or _ENDED
         counted = self._counted == turn
         spent = head.attempts - self._patience.attempts  # so far every attempt ended with the process
@@ -354,6 +358,14 @@ class ConversationWorker:
         endpoint = self._deps.endpoints.get(place_source(self._place))
         person = PersonId(head.audience.removeprefix("person:"))
         return await endpoint.still_in(person, servers) if servers and isinstance(endpoint, Memberships) else ()
+
+    def _left(self, tx: Tx, turn: TurnId, servers: Collection[Audience]) -> bool:
+        """Whether whoever hears a turn has left a server since it began: its rows begin anew, without what it saw."""
+        begun = turns.get(tx, turn)
+        left = begun is not None and any(each.startswith("guild:") for each in begun.scope.within - {*servers})
+        if left:
+            self._retries.retry_separately(tx, turn, "its reader left a server")
+        return left
 
     def _careful(self, head: InRow) -> bool:
         return head.received_at < self._patience.careful_before

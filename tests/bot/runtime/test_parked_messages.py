@@ -17,7 +17,7 @@ from memory.store.clock import utc_now
 from memory.store.database import Tx
 from sources.base import DeliveryFailed
 from sources.web import Reader
-from tests.bot.parts import ANN, HALL, OLGA, ScriptedModel, direct, said, texts, whole
+from tests.bot.parts import ANN, HALL, OLGA, HeldReply, ScriptedModel, direct, said, says, texts, whole
 from tests.bot.stage import OWNERS_PLACE, Service, Setting, running, until
 
 
@@ -61,6 +61,23 @@ async def test_who_left_a_server_meanwhile_is_answered_without_what_is_known_the
     await service.settled()
     assert "what is new?" in texts(service.model.requests[-1])
     assert ("Carina replied in hall" in whole(service.model.requests[-1])) is not left
+
+
+@pytest.mark.parametrize("left", [False, True])
+async def test_who_left_a_server_while_the_service_was_down_is_answered_without_it(tmp_path: Path, left: bool) -> None:
+    held = HeldReply(says("never said"))
+    async with running(tmp_path, Setting(ScriptedModel(says("Hi."), held))) as service:
+        await service.heard(said("hello", 1))
+        service.hear(said("what is new?", 2, direct(ANN, "guild")))
+        await held.begun.wait()
+        assert "Carina replied in hall" in whole(service.model.requests[-1])
+        service.crash()
+    service.clock.forward(3_600)
+    service.platform.parted = {HALL.audience} if left else set()
+    async with running(tmp_path, Setting(clock=service.clock, platform=service.platform)) as service:
+        await service.settled()
+        assert "what is new?" in whole(service.model.requests[-1])
+        assert ("Carina replied in hall" in whole(service.model.requests[-1])) is not left
 
 
 async def test_who_asks_is_told_once_and_the_owner_once_a_day(service: Service) -> None:

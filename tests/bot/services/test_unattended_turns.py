@@ -144,6 +144,9 @@ async def test_what_was_done_at_night_is_told_with_why(at: Dark) -> None:
     for wrong in ("yesterday", "9999-12-31"):
         with pytest.raises(UserError, match="is not a night"):
             await at.report(night=wrong)
+    await at.service.write(lambda tx: tx.run("UPDATE memory_blocks SET sealed_seq = next_seq - 1"))
+    (told,) = await at.report()
+    assert told["wrote"] == turn["wrote"][1:], "words that were withdrawn since are not told"
 
 
 async def test_a_night_is_undone_as_one(at: Dark) -> None:
