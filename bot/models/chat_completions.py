@@ -1,14 +1,14 @@
 """Models behind Chat Completions servers, which differ wherever the protocol leaves something open."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
 from bot.models import normalization
 from bot.models.base import Access, AssistantMessage, Call, Message, Request, ToolMessage, ToolSpec, UserMessage
 from bot.models.http_model import DONE, Assembly, EncodedPart, Finish, HttpModel, PartialCall, as_json
-from memory.store.recent import MadeOf, RecentValues
+from memory.store.recent import MadeOf
 
 SERVERS = {
     "openai": "https://api.openai.com/v1",
@@ -18,7 +18,7 @@ SERVERS = {
 }
 _UNSIGNED = {"google": {"thought_signature": "skip_thought_signature_validator"}}
 """Google wants every call back with its signature, or with this word (https://ai.google.dev/gemini-api/docs/openai)."""
-_KEPT_MESSAGES, _KEPT_SYSTEMS, _KEPT_LISTS = 2_000, 100, 32
+_KEPT_MESSAGES, _KEPT_TOOLS = 2_000, 500
 _FINISH: dict[str, Finish] = {"length": "length", "max_tokens": "length", "content_filter": "filter"}
 
 
@@ -31,26 +31,12 @@ def connect(access: Access) -> HttpModel:
     return HttpModel(access, f"{base}/chat/completions", key, dialect)
 
 
-class ToolLists:
-    """Lists of tools as JSON. They are the same objects at every request, so they are known by that."""
-
-    def __init__(self) -> None:
-        self._known: RecentValues[tuple[int, ...], tuple[tuple[ToolSpec, ...], EncodedPart]] = RecentValues(_KEPT_LISTS)
-
-    def of(self, tools: tuple[ToolSpec, ...], shape: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> EncodedPart:
-        which = tuple(map(id, tools))
-        if (known := self._known.get(which)) is None:  # it keeps the tools, so that no other gets their place
-            known = self._known.put(which, (tools, EncodedPart(as_json([_tool(each, shape) for each in tools]))))
-        return known[1]
-
-
 @dataclass(frozen=True)
 class ChatCompletions:
     model: str
     limit: str
     provider: str
     sees: bool
-    _written: ToolLists = field(default_factory=ToolLists, init=False, compare=False)
 
     def document(self, request: Request) -> dict[str, Any]:
         found: dict[str, Any] = {
@@ -60,7 +46,7 @@ class ChatCompletions:
             "stream_options": {"include_usage": True},
         }
         if request.tools:
-            found["tools"] = self._written.of(request.tools, self._shape)
+            found["tools"] = _listed(map(self._offered, request.tools))
             forced = any(tool.name == request.force_tool for tool in request.tools)
             chosen = {"type": "function", "function": {"name": request.force_tool}}
             found["tool_choice"] = chosen if forced else "auto"
@@ -90,13 +76,18 @@ class ChatCompletions:
                 return ""
         raise answer.garbage()
 
+    # What is in the next request, too, as the same objects: most of a conversation, and the tools.
+
     @cached_property
     def _encoded(self) -> MadeOf[Message, EncodedPart]:
-        """For what is in the next request, too, as the same object: most of a conversation."""
         return MadeOf(self._message, _KEPT_MESSAGES)
 
+    @cached_property
+    def _offered(self) -> MadeOf[ToolSpec, EncodedPart]:
+        return MadeOf(lambda tool: EncodedPart(as_json(_tool(tool, self._shape))), _KEPT_TOOLS)
+
     def _messages(self, request: Request) -> EncodedPart:
-        every = [_system(request.system)] if request.system.strip() else []
+        every = [_said("system", request.system)] if request.system.strip() else []
         before: Message | None = None
         for message in normalization.repair_calls(request.messages):
             if self.provider == "mistral" and isinstance(before, ToolMessage) and isinstance(message, UserMessage):
@@ -107,7 +98,7 @@ class ChatCompletions:
                 case _:
                     every.append(self._message(message))
             before = message
-        return EncodedPart(b"[" + b",".join(every) + b"]")
+        return _listed(every)
 
     def _message(self, message: Message) -> EncodedPart:
         match message:
@@ -187,11 +178,11 @@ def _tool(tool: ToolSpec, shape: Callable[[Mapping[str, Any]], Mapping[str, Any]
     return {"type": "function", "function": function}
 
 
-@lru_cache(maxsize=_KEPT_SYSTEMS)
-def _system(text: str) -> EncodedPart:
-    return _said("system", text)
+def _listed(parts: Iterable[EncodedPart]) -> EncodedPart:
+    return EncodedPart(b"[" + b",".join(parts) + b"]")
 
 
+@lru_cache(maxsize=_KEPT_MESSAGES)
 def _said(role: str, text: str, call: str = "") -> EncodedPart:
     """A message of nothing but text."""
     answers = {"tool_call_id": call} if call else {}

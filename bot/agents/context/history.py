@@ -132,7 +132,7 @@ def _read_answer(row: messages.Message) -> AssistantMessage:
 
 
 # The same messages are in every prompt of a conversation.
-_met, _answer = MadeOf(_read_met, 2_000), MadeOf(_read_answer, 2_000)
+_met, _answer = MadeOf(_read_met, 1_000), MadeOf(_read_answer, 1_000)
 
 
 def render_message(row: messages.Message, *, overheard: bool = False) -> PromptText:
