@@ -5,7 +5,7 @@ Each check protects somebody, so none has a default.
 
 import asyncio
 import dataclasses
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol, TypeAlias
 
@@ -36,6 +36,7 @@ from texts import _
 
 _ACCEPT = commit_point("inbox.accept")
 _LOST = commit_point("inbox.lost")
+_ANSWER_SECONDS = 0.02  # that arrivals wait for their answer, to be written to the disk with it
 
 _log = Log("bot.runtime.intake")
 
@@ -160,16 +161,20 @@ class ConstellationIntake:
         asked = {(each.place.id, each.group) for each in arrivals if each.group and not (changes or late)}
         begun = asked - self._runtime.conversations.keys()
 
-        def store() -> Awaitable[tuple[list[AcceptedRow | None], bool]]:
+        async def store() -> tuple[list[AcceptedRow | None], bool]:
             """Idle conversations begin their turns in the same commit; the others are woken after it.
 
             After an edit or deletion all are woken later, so that no turn reads what is still to be erased. The same
             goes for messages from before this process: a turn that ends the process must not take the arrival with it,
-            since that would be fetched again and again.
+            since that would be fetched again and again. The commit that ends a turn, and without a language model comes
+            at once, has the disk write the arrivals, too.
             """
-            stored = self._database.write(_ACCEPT, take, durable=True)
+            storing = self._database.write(_ACCEPT, take, durable=not begun)
             for place, group in begun:
                 self._runtime.answer(place, group)
+            stored = await storing
+            if begun:
+                await self._database.durable(_ANSWER_SECONDS)
             return stored
 
         accepted, queued = await until_stored(

@@ -233,6 +233,7 @@ class Database:
         self._loop = asyncio.get_running_loop()
         self.committed = asyncio.Event()
         """Set after every commit; to wait for the next one, clear it first."""
+        self._synced = asyncio.Event()
         self.commits, self.commit_seconds = 0, 0.0
 
     @classmethod
@@ -274,6 +275,18 @@ class Database:
         """Run what cannot be in a transaction (VACUUM, checkpoint). Raises DatabaseBusy or DatabaseFull."""
         return await self._writer.run(work)
 
+    async def durable(self, within: float) -> None:
+        """Return once the disk has what is committed: with the next durable unit, or it is asked after these seconds.
+
+        Raises DatabaseBusy or DatabaseFull.
+        """
+        self._synced.clear()
+        try:
+            async with asyncio.timeout(within):
+                await self._synced.wait()
+        except TimeoutError:
+            await self.maintain(lambda _raw: self._sync())
+
     async def hurry(self) -> None:
         """From now on wait only shortly for another program that holds the file: the service is about to end."""
         with suppress(DatabaseBusy, DatabaseFull):
@@ -313,6 +326,8 @@ class Database:
             return
         self.commits, self.commit_seconds = self.commits + 1, self.commit_seconds + time.perf_counter() - begun
         _give(units, results)
+        if any(unit.durable for unit in units):
+            self._synced.set()
 
     def _commit(self, raw: Connection, units: Sequence[_Unit[Any]]) -> list[Any]:
         with self._cache.transaction(), transaction(raw):

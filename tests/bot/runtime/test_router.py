@@ -13,8 +13,6 @@ from bot.runtime.turn_retries import GIVEN_UP
 from memory.people.audience import Trust
 from memory.queue import inbox, payloads
 from memory.queue.payloads import BlockNote, Extras, Quotation
-from memory.store.database import Database
-from memory.store.faults import Point
 from memory.store.ids import GroupId, PersonId
 from memory.store.records import replace
 from sources.base import Attachment, DeliveryFailed, Kind, Place
@@ -106,17 +104,16 @@ async def test_what_was_stored_before_an_error_is_answered(tmp_path: Path, monke
 
 
 async def test_what_arrives_is_on_the_disk_before_it_counts_as_taken(
-    service: Service, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write, taken = Database.write, []
-
-    def noted(self: Database, point: Point, work: Any, *, durable: bool = False) -> Any:
-        taken.append((point.name, durable))
-        return write(self, point, work, durable=durable)
-
-    monkeypatch.setattr(Database, "write", noted)
-    await service.heard(said("one", 1))
-    assert ("inbox.accept", True) in taken
+    held, synced = HeldReply(says("Yes.")), list[int]()
+    async with running(tmp_path, Setting(ScriptedModel(held))) as service:
+        monkeypatch.setattr("memory.store.database._to_disk", synced.append)
+        service.hear(said("one", 1))
+        await service.router._intake.join()
+        assert synced, "its answer takes longer"
+        held.free.set()
+        await service.settled()
 
 
 @pytest.mark.usefixtures("hurried")

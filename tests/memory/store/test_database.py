@@ -133,7 +133,14 @@ async def test_only_a_durable_unit_waits_until_the_disk_has_it(
     assert await safe == "safe"
     syncing.clear()
     await database.write(NOTE, put("next"))
+    waiting = asyncio.create_task(database.durable(60))
+    await asyncio.sleep(0.05)
     assert not syncing.is_set()
+    await database.write(NOTE, put("last"), durable=True)
+    await asyncio.wait_for(waiting, 10)
+    syncing.clear()
+    await database.durable(0)
+    assert syncing.is_set()
 
 
 async def test_the_log_of_a_linked_file_is_synced_where_it_is(
