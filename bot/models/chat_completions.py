@@ -1,6 +1,6 @@
 """Models behind Chat Completions servers, which differ wherever the protocol leaves something open."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -84,7 +84,7 @@ class ChatCompletions:
 
     @cached_property
     def _offered(self) -> MadeOf[ToolSpec, EncodedPart]:
-        return MadeOf(lambda tool: EncodedPart(as_json(_tool(tool, self._shape))), _KEPT_TOOLS)
+        return MadeOf(self._tool, _KEPT_TOOLS)
 
     def _messages(self, request: Request) -> EncodedPart:
         every = [_said("system", request.system)] if request.system.strip() else []
@@ -115,6 +115,10 @@ class ChatCompletions:
         pictures = [{"type": "image_url", "image_url": {"url": url}} for url in message.images]
         content = [{"type": "text", "text": normalization.shown(message.text)}, *pictures]
         return EncodedPart(as_json({"role": "user", "content": content}))
+
+    def _tool(self, tool: ToolSpec) -> EncodedPart:
+        function = {"name": tool.name, "description": tool.description, "parameters": self._shape(tool.parameters)}
+        return EncodedPart(as_json({"type": "function", "function": function}))
 
     def _id(self, given: str) -> str:
         """A call's id in the provider's form, even if another model made the call: Mistral refuses other forms."""
@@ -171,11 +175,6 @@ def _add_call(piece: object, answer: Assembly) -> None:
         known = PartialCall(index)
         answer.calls.append(known)
     known.add(found, function.get("name"), function.get("arguments"))
-
-
-def _tool(tool: ToolSpec, shape: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> dict[str, Any]:
-    function = {"name": tool.name, "description": tool.description, "parameters": shape(tool.parameters)}
-    return {"type": "function", "function": function}
 
 
 def _listed(parts: Iterable[EncodedPart]) -> EncodedPart:

@@ -65,12 +65,8 @@ def cut_point(rows: Sequence[messages.Message]) -> int:
     Landmarks are chosen by message ids only, so the beginning, and with it the provider's prompt cache, stays the same
     until that message is too old; it is never between a call and its result.
     """
-    early = list[int]()
-    for position, row in enumerate(rows):
-        if early and 4 * position >= len(rows):
-            break
-        if row.role not in ("assistant", "tool"):
-            early.append(position)
+    said = [position for position, row in enumerate(rows) if row.role not in ("assistant", "tool")]
+    early = [position for position in said if 4 * position < len(rows)] or said[:1]
     marks = {position: zlib.crc32(str(rows[position].id).encode()) for position in early}
     for each in (_LANDMARK, _LANDMARK // 2, _LANDMARK // 4, 1):
         if marked := [position for position, mark in marks.items() if mark % each == 0]:

@@ -7,7 +7,7 @@ the turn's scope, so a model cannot repeat what its hearers may not know. `memor
 """
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import assert_never
 
@@ -79,7 +79,6 @@ from memory.search.similarity import Meaning
 from memory.store.database import Rows
 from memory.store.fulltext import content_words
 from memory.store.ids import BlockId, MessageId, place_source
-from memory.store.recent import RecentValues
 from memory.store.records import replace
 from sources.text import flatten
 
@@ -352,7 +351,8 @@ def _instructions(material: PromptInputs) -> str:
 
 
 def _memory(material: PromptInputs) -> str:
-    shown = [above] if (above := _blocks_above(material.placed.above, _labels(material), material.spots)) else []
+    labels = _labels(material)
+    shown = [render_block(block, labels, material.spots) for block in material.placed.above]
     if material.away:
         shown.append(
             f"Blocks of yours that are not shown (info says more of each): {', '.join(map(line, material.away))}"
@@ -361,19 +361,6 @@ def _memory(material: PromptInputs) -> str:
         listed = ", ".join(map(attribute, material.shared_away))
         shown.append(f"Blocks of others that are shared with you and not shown (owner/label): {listed}")
     return "## Memory\n" + "\n\n".join(shown) if shown else ""
-
-
-def _blocks_above(above: Sequence[Block], labels: Counter[str], spots: Mapping[Audience, str]) -> str:
-    """The blocks as they stand above the conversation, mostly the same objects with the same names as in the prompt
-    before."""
-    which = tuple(map(id, above)), frozenset([each for each in labels if labels[each] > 1]), tuple(spots.items())
-    if (known := _above.get(which)) is None:  # it keeps the blocks, so that no others get their ids
-        text = "\n\n".join([render_block(each, labels, spots) for each in above])
-        known = _above.put(which, (above, text))
-    return known[1]
-
-
-_above = RecentValues[Hashable, tuple[Sequence[Block], str]](50)
 
 
 def shown_blocks(material: PromptInputs) -> list[BlockId]:

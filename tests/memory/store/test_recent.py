@@ -1,20 +1,15 @@
 from memory.store.recent import MadeOf
 
 
-def test_what_is_made_of_an_object_is_made_once_while_the_object_is_recent() -> None:
-    made = list[str]()
-
-    def count(of: list[str]) -> int:
-        made.extend(of)
-        return len(made)
-
-    lengths, first, second = MadeOf(count, 2), ["a"], ["b"]
-    assert [lengths(first), lengths(second), lengths(first)] == [1, 2, 1]
-    assert lengths(["c"]) == 3
-    assert lengths(first) == 4, "two more were made since"
-
-
-def test_equal_objects_are_not_taken_for_one() -> None:
+def test_what_was_made_of_a_recent_object_is_never_taken_for_that_of_another() -> None:
     """Nor is a new one for one that nothing but the cache keeps, whose place in memory it would get."""
-    texts = MadeOf("".join, 3)
+    made, kept = list[str](), ["kept"]
+
+    def joined(of: list[str]) -> str:
+        made.extend(of)
+        return "".join(of)
+
+    texts = MadeOf(joined, 3)
+    assert [texts(each) for each in (kept, ["a"], ["b"], kept, ["c"], ["d"])] == ["kept", "a", "b", "kept", "c", "d"]
     assert [texts([each]) for each in "abcabc"] == [*"abcabc"]
+    assert made == ["kept", *"abcd", *"abcabc"]
