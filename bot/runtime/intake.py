@@ -5,7 +5,7 @@ Each check protects somebody, so none has a default.
 
 import asyncio
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol, TypeAlias
 
@@ -161,7 +161,7 @@ class ConstellationIntake:
         asked = {(each.place.id, each.group) for each in arrivals if each.group and not (changes or late)}
         begun = asked - self._runtime.conversations.keys()
 
-        async def store() -> tuple[list[AcceptedRow | None], bool]:
+        def store() -> Awaitable[tuple[list[AcceptedRow | None], bool]]:
             """Idle conversations begin their turns in the same commit; the others are woken after it.
 
             After an edit or deletion all are woken later, so that no turn reads what is still to be erased. The same
@@ -169,13 +169,10 @@ class ConstellationIntake:
             since that would be fetched again and again. The commit that ends a turn, and without a language model comes
             at once, has the disk write the arrivals, too.
             """
-            storing = self._database.write(_ACCEPT, take, durable=not begun)
+            stored = self._database.write(_ACCEPT, take, durable=not begun)
             for place, group in begun:
                 self._runtime.answer(place, group)
-            stored = await storing
-            if begun:
-                await self._database.durable(_ANSWER_SECONDS)
-            return stored
+            return self._database.on_disk(stored, _ANSWER_SECONDS) if begun else stored
 
         accepted, queued = await until_stored(
             "arrivals", store, self._shared.supervisor.unstored, lambda: len(arrivals) + self._shared.intake.qsize()

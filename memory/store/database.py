@@ -275,17 +275,20 @@ class Database:
         """Run what cannot be in a transaction (VACUUM, checkpoint). Raises DatabaseBusy or DatabaseFull."""
         return await self._writer.run(work)
 
-    async def durable(self, within: float) -> None:
-        """Return once the disk has what is committed: with the next durable unit, or it is asked after these seconds.
+    def on_disk(self, written: Awaitable[T], within: float) -> "asyncio.Future[T]":
+        """The result of a write once the disk has it: with the next durable unit, or these seconds later."""
 
-        Raises DatabaseBusy or DatabaseFull.
-        """
-        self._synced.clear()
-        try:
-            async with asyncio.timeout(within):
-                await self._synced.wait()
-        except TimeoutError:
-            await self.maintain(lambda _raw: self._sync())
+        async def synced() -> T:
+            result = await written
+            self._synced.clear()
+            try:
+                async with asyncio.timeout(within):
+                    await self._synced.wait()
+            except TimeoutError:
+                await self._writer.run(lambda _raw: self._sync())
+            return result
+
+        return self._loop.create_task(synced())
 
     async def hurry(self) -> None:
         """From now on wait only shortly for another program that holds the file: the service is about to end."""
@@ -326,8 +329,6 @@ class Database:
             return
         self.commits, self.commit_seconds = self.commits + 1, self.commit_seconds + time.perf_counter() - begun
         _give(units, results)
-        if any(unit.durable for unit in units):
-            self._synced.set()
 
     def _commit(self, raw: Connection, units: Sequence[_Unit[Any]]) -> list[Any]:
         with self._cache.transaction(), transaction(raw):
@@ -354,6 +355,7 @@ class Database:
             if self._log is None:  # SQLite follows links, too; Windows syncs only what is open for writing
                 self._log = os.open(f"{os.path.realpath(self.path)}-wal", os.O_RDWR)
             _to_disk(self._log)
+            self._loop.call_soon_threadsafe(self._synced.set)
         except FileNotFoundError:
             return  # on drives that cannot have a log, SQLite has synced
         except OSError as error:

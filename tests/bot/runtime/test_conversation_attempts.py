@@ -147,9 +147,9 @@ async def test_what_is_stored_while_the_beginning_of_its_turn_fails_is_answered(
 ) -> None:
     whole, odd = Database.write, iter([True])
 
-    async def write(database: Database, point: Any, work: Any, **more: Any) -> Any:
+    def write(database: Database, point: Any, work: Any, **more: Any) -> Any:
         if getattr(work, "__func__", None) is not ConversationWorker._at_once or not next(odd, False):
-            return await whole(database, point, work, **more)
+            return whole(database, point, work, **more)
 
         def slow(tx: Tx) -> Any:
             time.sleep(0.2)

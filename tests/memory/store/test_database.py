@@ -132,14 +132,14 @@ async def test_only_a_durable_unit_waits_until_the_disk_has_it(
     synced.set()
     assert await safe == "safe"
     syncing.clear()
-    await database.write(NOTE, put("next"))
-    waiting = asyncio.create_task(database.durable(60))
-    await asyncio.sleep(0.05)
+    sharing = database.on_disk(database.write(NOTE, put("next")), 60)
+    await database.write(NOTE, put("other"))
     assert not syncing.is_set()
+    assert not sharing.done()
     await database.write(NOTE, put("last"), durable=True)
-    await asyncio.wait_for(waiting, 10)
+    assert await asyncio.wait_for(sharing, 10) == "next"
     syncing.clear()
-    await database.durable(0)
+    await database.on_disk(database.write(NOTE, put("late")), 0)
     assert syncing.is_set()
 
 
