@@ -44,9 +44,7 @@ class Site:
 
     async def open(self, link: str) -> httpx.Response:
         """Open a sign-in link and press its button, if there is one."""
-        page = await self.get(link)
-        fields = dict(re.findall(r'name="(code|ends)" value="([^"]*)"', page.text))
-        return await self.browser.post("/login", data=fields) if fields else page
+        return await confirmed(self.browser, await self.get(link))
 
     async def sign_in(self) -> None:
         """As somebody does who opens the link."""
@@ -80,6 +78,12 @@ class Site:
         token = (await self.call("token.create", name=f"{scope}-{len(self.more)}", scope=scope, **given))["token"]
         self.more.append(client(self.address, headers={"Authorization": f"Bearer {token}"}))
         return self.more[-1]
+
+
+async def confirmed(browser: httpx.AsyncClient, page: httpx.Response) -> httpx.Response:
+    """What comes of the button on the page that asks before it signs in; any other page as it is."""
+    fields = dict(re.findall(r'name="(code|ends)" value="([^"]*)"', page.text))
+    return await browser.post("/login", data=fields) if fields else page
 
 
 def csrf_of(page: str) -> str:

@@ -28,7 +28,7 @@ from memory.store.clock import utc_now
 from memory.store.faults import commit_point
 from sources.discord import sign_in
 from sources.discord.sign_in import Application, Attempt, SignInFailed, SignInRefused
-from tests.web.site import TOML, Site, client, csrf_of, site
+from tests.web.site import TOML, Site, client, confirmed, csrf_of, site
 
 _AGE = commit_point("test.web_age")
 PAGES = ("/", "/memory", "/chat", "/settings", "/commands/status", "/live", "/messages/1")
@@ -299,10 +299,14 @@ async def discord(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Discord]:
 
 @asynccontextmanager
 async def asking(s: Site, discord: Discord, user: int) -> AsyncIterator[tuple[httpx.AsyncClient, httpx.Response]]:
-    """A browser of somebody's that comes back from Discord."""
+    """A browser of somebody's that comes back from Discord and presses the button there, if there is one."""
     async with client(s.address) as browser:
-        to = (await browser.get("/login/discord")).headers["location"]
-        yield browser, await browser.get("/login/discord/back", params=discord.agrees(to, user))
+        yield browser, await confirmed(browser, await _back(browser, discord, user))
+
+
+async def _back(browser: httpx.AsyncClient, discord: Discord, user: int) -> httpx.Response:
+    to = (await browser.get("/login/discord")).headers["location"]
+    return await browser.get("/login/discord/back", params=discord.agrees(to, user))
 
 
 async def test_the_owner_sees_everything_others_their_page_and_strangers_nothing(
@@ -326,6 +330,22 @@ async def test_the_owner_sees_everything_others_their_page_and_strangers_nothing
         assert sorted(named) == [("admin", ""), ("own", f"discord:{ALICE}")]
 
 
+async def test_a_discord_account_asks_before_it_ends_the_session_of_somebody_else(
+    tmp_path: Path, discord: Discord
+) -> None:
+    async with site(tmp_path, TOML, CLIENT) as s:
+        await s.call_as(f"discord:{ALICE}", "facts.add", fact="I like green tea")
+        await s.sign_in()
+        page = await _back(s.browser, discord, ALICE)
+        assert f"Continue to the page of discord:{ALICE}?" in page.text
+        asked = await confirmed(s.browser, page)  # only now does the browser show its session
+        assert "you are signed in as the owner" in asked.text
+        assert (await s.get("/people")).status_code == 200
+        await confirmed(s.browser, asked)
+        assert (await s.get("/people")).status_code == 404
+        assert [each["scope"] for each in await s.call("dashboard.sessions")] == ["own"], "none is left behind"
+
+
 async def test_only_the_browser_that_began_can_come_back_and_once(tmp_path: Path, discord: Discord) -> None:
     async with site(tmp_path, TOML, CLIENT) as s, client(s.address) as owner, client(s.address) as other:
         to = (await owner.get("/login/discord")).headers["location"]
@@ -344,6 +364,7 @@ async def test_only_the_browser_that_began_can_come_back_and_once(tmp_path: Path
         assert discord.calls == 0
         first = await owner.get("/login/discord/back", params=back)
         assert first.status_code == 200
+        assert (await confirmed(owner, first)).status_code == 200
         csrf_of((await owner.get("/commands")).text)
         assert (await owner.get("/login/discord/back", params=back)).status_code == 403
         for number in range(11):

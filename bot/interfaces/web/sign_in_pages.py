@@ -73,7 +73,10 @@ async def with_discord(ctx: Context) -> Response:
 
 
 async def from_discord(ctx: Context) -> Response:
-    """A browser comes back: the owner gets the dashboard, somebody who is known their own page, others nothing."""
+    """A browser comes back: the owner gets the dashboard, somebody who is known their own page, others nothing.
+
+    As it comes from another site, it does not show whether somebody else is signed in: `login` sees that.
+    """
     discord, application = _discord(ctx)
     attempts, code = ctx.request.state.attempts, ctx.query("code")
     attempt = discord.Attempt(ctx.request.cookies.get(_ATTEMPT, ""))
@@ -91,11 +94,11 @@ async def from_discord(ctx: Context) -> Response:
         log.warning("discord_sign_in_failed", reason=str(failed))
         page = _page(ctx, refused=_("Carina could not ask Discord who you are. Try again later."), status=502)
     if person is not None:
-        secret = await ctx.web.links.sign_in_as(person, _browser(ctx), known=await _is_known(ctx, person))
+        opened = await ctx.web.links.code_for(person, known=await _is_known(ctx, person))
         page = (
             _page(ctx, refused=_("Nothing is kept about this Discord account, so there is no page for it."), status=403)
-            if secret is None
-            else _signed_in(ctx, secret)
+            if opened is None
+            else _page(ctx, link=await ctx.web.links.of_code(opened), other=None, code=opened)
         )
     if page.status_code == 403:
         attempts.note(client)

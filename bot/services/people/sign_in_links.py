@@ -75,9 +75,7 @@ class SignInLinks(Struct, frozen=True):
         """A link to a person's page; None is the owner, who gets the dashboard. Raises UserError."""
         if not (address := self.address()):
             raise UserError("The dashboard is off or could not start. `carina status` says why.")
-        scope = KeyScope.ADMIN if person is None else KeyScope.OWN
-        code = await self._add(NewKey(Kind.CODE, scope, "sign-in link", person))
-        return SignInLink(url=f"{address}/login?code={code}", person=person or "")
+        return SignInLink(url=f"{address}/login?code={await self._code(person)}", person=person or "")
 
     async def _called(self, said: str) -> PersonId:
         """The person with that id, or the only one who ever spoke under that name. Raises UserError."""
@@ -120,15 +118,16 @@ class SignInLinks(Struct, frozen=True):
             _SIGN_IN, lambda tx: web_keys.use_sign_in_code(tx, code, browser, now), durable=True
         )
 
-    async def sign_in_as(self, person: PersonId, browser: str, *, known: bool) -> str | None:
-        """A new session for a person whose account is proven: the owner's opens everything, others' their own page.
+    async def code_for(self, person: PersonId, *, known: bool) -> str | None:
+        """A code for a person whose account is proven: the owner's opens everything, others' their own page.
 
         None for unknown people.
         """
         if self._is_owner(person):
-            return await self._add(NewKey(Kind.SESSION, KeyScope.ADMIN, browser))
-        return await self._add(NewKey(Kind.SESSION, KeyScope.OWN, browser, person)) if known else None
+            return await self._code(None)
+        return await self._code(person) if known else None
 
-    async def _add(self, new: NewKey) -> str:
-        now = self.clock()
+    async def _code(self, person: PersonId | None) -> str:
+        scope, now = KeyScope.ADMIN if person is None else KeyScope.OWN, self.clock()
+        new = NewKey(Kind.CODE, scope, "sign-in link", person)
         return await self.constellations.registry.write(_SIGN_IN, lambda tx: web_keys.add(tx, new, now), durable=True)
