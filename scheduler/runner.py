@@ -24,7 +24,6 @@ from memory.store.database import Database, Rows, Tx
 from memory.store.errors import DatabaseRefused, StoreError
 from memory.store.faults import commit_point
 from memory.store.ids import ConstellationId, new_id
-from memory.store.late_library import leave_out
 from memory.store.logs import Log
 from memory.store.sqlite import connect, driver
 from scheduler import triggers
@@ -87,7 +86,6 @@ class Runner:
 
     async def run(self) -> None:
         """Run due jobs until canceled. Interrupted work is repeated when its lease is over."""
-        leave_out("apscheduler.executors.pool", "ThreadPoolExecutor")  # threads and processes, in which no job runs
         # Imported only here: commands without a service run no jobs.
         timer = importlib.import_module("apscheduler.schedulers.asyncio").AsyncIOScheduler(timezone=UTC)
         once = {"id": "wake", "replace_existing": True, "misfire_grace_time": None}

@@ -5,15 +5,22 @@ import importlib
 import sys
 import threading
 from functools import lru_cache
+from types import ModuleType
 from typing import Any
 
 from bot.models.base import Usage
-from memory.store.late_library import leave_out
 from memory.store.records import replace
 
-_TABLES = "genai_prices.data"
+_TABLES, _UPDATES = "genai_prices.data", "genai_prices.update_prices"
 _LOADING = threading.Lock()
 """Two threads at once could take the tables from each other while they load."""
+
+
+class _Absent(ModuleType):
+    """Instead of what fetches newer tables: nobody calls it, and its HTTP client takes 2 MiB."""
+
+    def __getattr__(self, _name: str) -> None:
+        return None
 
 
 def priced(model: str, usage: Usage) -> Usage:
@@ -42,8 +49,7 @@ def _found(model: str) -> tuple[Any, Any] | None:
     only these are kept."""
     provider, _, name = model.partition(":")
     with _LOADING:
-        # It fetches newer tables, and its HTTP client takes 2 MiB.
-        leave_out("genai_prices.update_prices", "UpdatePrices", "wait_prices_updated_async", "wait_prices_updated_sync")
+        sys.modules.setdefault(_UPDATES, _Absent(_UPDATES))
         tables: Any = importlib.import_module(_TABLES)
         snapshot = importlib.import_module("genai_prices.data_snapshot").DataSnapshot(tables.providers, False)
         sys.modules.pop(_TABLES, None)

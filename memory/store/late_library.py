@@ -1,7 +1,6 @@
 """Libraries that are loaded when something of them is first used, which in a service may be days after its start."""
 
 import importlib
-import sys
 from types import ModuleType
 from typing import Any
 
@@ -13,10 +12,3 @@ class LateLibrary(ModuleType):
         found = getattr(importlib.import_module(self.__name__), name)
         setattr(self, name, found)
         return found
-
-
-def leave_out(module: str, *names: str) -> None:
-    """Never load a part of a library, which the library imports, with these `names`, and nobody calls."""
-    absent = ModuleType(module)
-    vars(absent).update(dict.fromkeys(names))
-    sys.modules.setdefault(module, absent)

@@ -23,7 +23,6 @@ from bot.services.system.halt import begin_anew
 from memory.store import heap
 from memory.store.clock import utc_now
 from memory.store.faults import commit_point
-from memory.store.late_library import leave_out
 from memory.store.logs import Log
 from scheduler.descriptions import clock_words
 from scheduler.zones import zone_of
@@ -42,7 +41,6 @@ def show_local_times(config: Config) -> None:
 async def serve(config: Config) -> None:
     """Serve until SIGTERM, SIGINT or a restart by the owner, then drain."""
     heap.share_heap()
-    leave_out("frozenlist._frozenlist")  # lists of a few callbacks, for which a C++ library of a MiB is loaded
     show_local_times(config)
     manager = ServiceManager.of_process()
     async with build(config, restarts=True) as app:
