@@ -5,16 +5,19 @@
 
 import json
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from msgspec import Struct
 
 from memory.people.audience import Audience
-from memory.permission_requests import Kind, Need, Request
+from memory.permission_requests import Kind, Need, Request, Verdict
 from memory.store.database import Rows, Tx
 from memory.store.ids import AgentId, GrantId, PersonId, RequestId, snowflakes
 from memory.store.row_mapper import RowMapper
+
+HOUR = timedelta(hours=1)
+"""How long a grant lasts that is given for an hour."""
 
 
 class Grant(Struct, frozen=True):
@@ -39,8 +42,8 @@ class CallArguments(Struct, frozen=True):
     bound: Mapping[str, Any]
 
 
-def add_grant(tx: Tx, request: Request, by: PersonId, now: datetime, until: datetime | None) -> Grant:
-    """Grant what a request asked for, until `until` (None: until it is revoked)."""
+def add_grant(tx: Tx, request: Request, by: PersonId, verdict: Verdict, now: datetime) -> Grant:
+    """Grant what a request asked for: for an hour or, if it was allowed for always, until it is revoked."""
     grant = Grant(
         GrantId(snowflakes.next()),
         request.kind,
@@ -51,7 +54,7 @@ def add_grant(tx: Tx, request: Request, by: PersonId, now: datetime, until: date
         by,
         request.id,
         now,
-        until,
+        now + HOUR if verdict is Verdict.HOUR else None,
     )
     give_grant(tx, grant)
     return grant

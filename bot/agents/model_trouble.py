@@ -14,6 +14,8 @@ from memory.people.audience import OWNER, PUBLIC, Trust
 from memory.store.database import Tx
 from texts import _, gettext_lazy, gettext_noop
 
+_HOUR = timedelta(hours=1)
+
 ModelTrouble: TypeAlias = tuple[str, str]
 """Its kind and its description, for `_` to show."""
 
@@ -63,6 +65,9 @@ def tell_owner(deps: TurnDeps, tx: Tx, trouble: ModelTrouble, said: str, now: da
     The notice quotes the configured apology only: any other answer may be about somebody's direct messages.
     """
     (kind, why), apology = trouble, deps.apology
+    key = f"trouble/{kind}/"
+    if deps.notices.told_since(tx, key, now - _HOUR):
+        return
     told = gettext_noop("No language model is answering, so people get no answer: {trouble}.")
     if apology:
         told = gettext_noop("No language model is answering, so people read “{said}”: {trouble}.")
@@ -71,7 +76,7 @@ def tell_owner(deps: TurnDeps, tx: Tx, trouble: ModelTrouble, said: str, now: da
     notices = deps.notices
     with deps.speaking_to(None), notices.reading():
         text = f"{_(told, said=apology, trouble=_(why))} {_('See more with `carina status`.')}"
-    notices.tell_owner(tx, f"trouble/{kind}/{now:%Y-%m-%dT%H}", deps.redact(text), now)
+    notices.tell_owner(tx, f"{key}{now:%Y-%m-%dT%H:%M:%S}", deps.redact(text), now)
 
 
 def _explained(answer: Answer) -> str:

@@ -9,7 +9,7 @@ from bot.config import Config
 from memory.people.audience import OWNER
 from memory.queue import outbox
 from memory.queue.outbox import PressButtons, TextDetail
-from memory.store.database import Tx
+from memory.store.database import Rows, Tx
 from memory.store.ids import PersonId, PlaceId, place_source
 from sources.terminal import PLACE, SOURCE
 from texts import reading
@@ -29,6 +29,10 @@ class Notices(Struct, frozen=True):
     def reading(self) -> AbstractContextManager[None]:
         """Within the context, texts are written for the place of the notices."""
         return reading(place_source(self.place))
+
+    def told_since(self, rows: Rows, prefix: str, since: datetime) -> bool:
+        """Whether a notice with that key prefix was queued after that time."""
+        return any(each.created_at > since for each in outbox.of_prefix(rows, f"notice/{prefix}"))
 
     def tell_owner(self, tx: Tx, key: str, text: str, now: datetime, press: PressButtons | None = None) -> None:
         """Queue a notice in the same transaction as its cause; the same key is sent once."""

@@ -257,7 +257,7 @@ class CatchUp:
         for message in messages:
             if message.id > int(span.after) and said_by_a_person(message):
                 try:
-                    if (author := await self._lookup.author(message)) is not None:
+                    if (author := await self._lookup.memberships.author(message)) is not None:
                         await self._listener.hear(message, author)
                 except Exception:
                     log.exception("missed_message_left_out", channel=channel, message=message.id)
@@ -275,7 +275,7 @@ class CatchUp:
                 if one >= since:
                     await self._listener.hear_deletion(one, channel, None)
             elif message.edited_at and text_mark(readable(heard_of(message, self._state), self._state.me)) != mark:
-                author = await self._lookup.author(message)
+                author = await self._lookup.memberships.author(message)
                 if author is not None:
                     await self._listener.hear_edit(message, author)
 

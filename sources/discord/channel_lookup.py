@@ -1,4 +1,7 @@
-"""Lookups that a message needs before it can be understood: channels, memberships, earlier lines."""
+"""Lookups that a message needs before it can be understood: its channel, earlier lines, a thread for the answer.
+
+`memberships.py` knows which servers somebody is in.
+"""
 
 import asyncio
 from typing import Any
@@ -8,11 +11,9 @@ import discord
 from memory.store.faults import call_point, outside
 from memory.store.logs import Log
 from memory.store.recent import RecentValues
-from memory.store.records import replace
-from sources.base import PlaceKind
-from sources.discord.answer_rules import Author, is_admitted
-from sources.discord.conversion import author_of, heard_of, readable, said_by_a_person
-from sources.discord.places import ChannelInfo, channel_info, person_id
+from sources.discord.conversion import heard_of, readable, said_by_a_person
+from sources.discord.memberships import Memberships
+from sources.discord.places import ChannelInfo
 from sources.discord.send_failures import REFUSED
 from sources.discord.shared_state import SharedState
 from sources.text import flatten
@@ -20,14 +21,12 @@ from sources.text import flatten
 log = Log(__name__)
 
 CHANNEL = call_point("discord.channel")
-MEMBER = call_point("discord.member")
 LINES = call_point("discord.lines")
 THREAD = call_point("discord.thread")
 
 SECONDS = 5.0
 LINES_SECONDS = 3.0
 REMEMBER_SECONDS = 60.0
-MAX_GUILDS = 20
 ALREADY_A_THREAD = 160004
 
 LINES_AROUND = 5
@@ -38,13 +37,12 @@ UNREAD_LINES = "(what was said here before could not be read)"
 class ChannelLookup:
     """Answers from the cache at once; misses are fetched, and then cached for a minute."""
 
-    def __init__(self, client: discord.Client, state: SharedState) -> None:
+    def __init__(self, client: discord.Client, state: SharedState, memberships: Memberships) -> None:
         self._client = client
         self._state = state
+        self.memberships = memberships
         self._settings = state.settings
         self._channels: RecentValues[int, tuple[float, Any]] = RecentValues(500)
-        self._members: RecentValues[tuple[int, int], tuple[float, discord.Member | None]] = RecentValues(5_000)
-        self._incomplete = False
 
     def partial(self, channel: int, guild: int | None) -> Any:
         return self._client.get_channel(channel) or self._client.get_partial_messageable(channel, guild_id=guild)
@@ -56,8 +54,8 @@ class ChannelLookup:
         except (*REFUSED, discord.InvalidData):
             log.warning("channel_not_found", channel=channel.id)
             self._channels.put(channel.id, (self._now(), channel))
-        info = self._spot(channel, person)
-        return info, await self._shared(info)
+        info = self.memberships.place(channel, person)
+        return info, await self.memberships.shared(info)
 
     async def resolve(self, channel: Any) -> Any:
         """A channel from the cache, else from Discord. Raises the errors of a request to Discord."""
@@ -70,64 +68,6 @@ class ChannelLookup:
             return fetched[1]
         found = await outside(CHANNEL, self._client.fetch_channel(channel.id), SECONDS)
         return self._channels.put(channel.id, (self._now(), found))[1]
-
-    async def shared_with(self, channel: Any, user: discord.abc.User) -> tuple[int, ...]:
-        """The guilds shared with a direct messages' person; empty if those messages are not heard."""
-        info = self._spot(channel, user.id)
-        if not info.direct or info.person != user.id or self._state.wiring.ignored(person_id(user.id)):
-            return ()
-        shared = await self._shared(info)
-        return shared if is_admitted(author_of(user), info, self._settings, shares_guild=bool(shared)) else ()
-
-    def _spot(self, channel: Any, person: int | None) -> ChannelInfo:
-        """The channel as plain values; a thread has the id of its first message, which may be ours."""
-        info = channel_info(channel, person)
-        return replace(info, ours=True) if info.kind is PlaceKind.THREAD and info.id in self._state.sent else info
-
-    async def _shared(self, info: ChannelInfo) -> tuple[int, ...]:
-        """The guilds that a direct messages' person is in."""
-        if not info.direct or info.person is None or info.person == self._settings.owner_id:
-            return ()
-        counted = [guild for guild in self._client.guilds if self._settings.takes_guild(guild.id)]
-        if self._client.intents.members:
-            seen = tuple(guild.id for guild in counted if guild.get_member(info.person) is not None)
-            if seen or all(guild.chunked for guild in counted):
-                return seen
-        if len(counted) > MAX_GUILDS and not self._incomplete:
-            self._incomplete = True
-            hint = "grant the intent Server Members, and all are known; or let people in by name"
-            log.warning("memberships_incomplete", servers=len(counted), asked=MAX_GUILDS, hint=hint)
-        members = await asyncio.gather(*(self.member(guild, info.person) for guild in counted[:MAX_GUILDS]))
-        return tuple(guild.id for guild, member in zip(counted, members, strict=False) if member is not None)
-
-    async def member(self, guild: discord.Guild, person: int) -> discord.Member | None:
-        """A member of a guild, fetched at most once a minute; None if they are not one, or if that is unknown."""
-        known = guild.get_member(person) if self._client.intents.members else None
-        if known is not None:
-            return known
-        asked = self._members.get((guild.id, person))
-        if asked is not None and self._now() - asked[0] < REMEMBER_SECONDS:
-            return asked[1]
-        try:
-            found = await outside(MEMBER, guild.fetch_member(person), SECONDS)
-        except REFUSED:
-            found = None
-        return self._members.put((guild.id, person), (self._now(), found))[1]
-
-    async def author(self, message: discord.Message, *, always: bool = True) -> Author | None:
-        """The author of a message from the history, which lacks roles: these are fetched if they are not cached and
-        either `always` is set or they decide something.
-
-        None if a role could have shut the author out and it is unknown whether they have it.
-        """
-        member, settings = message.author, self._settings
-        if message.guild is not None and not isinstance(member, discord.Member) and (always or settings.roles_matter):
-            member = await self.member(message.guild, member.id) or member
-            if not isinstance(member, discord.Member) and settings.denies_roles:
-                why = "the roles of who wrote it are unknown, and some roles are shut out"
-                log.warning("missed_message_left_out", channel=message.channel.id, message=message.id, reason=why)
-                return None
-        return author_of(member)
 
     async def earlier(
         self, message: discord.Message, since: int | None, around: int | None

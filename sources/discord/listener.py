@@ -243,7 +243,7 @@ class GatewayListener:
 
     async def _overhear(self, message: discord.Message, info: ChannelInfo, where: ChannelInfo) -> None:
         """Deliver a message to others as part of the conversation `where`, unless its author must not be heard."""
-        author = await self.lookup.author(message, always=False)
+        author = await self.lookup.memberships.author(message, always=False)
         if author is None or self._state.wiring.ignored(person_id(author.id)):
             return
         if not answer_rules.is_admitted(author, info, self._settings, shares_guild=False):

@@ -35,6 +35,7 @@ from sources.discord.connection import (
     waits,
 )
 from sources.discord.listener import ChannelQueues, GatewayListener
+from sources.discord.memberships import Memberships
 from sources.discord.places import person_id, place_id
 from sources.discord.send_failures import REFUSED
 from sources.discord.sending import DiscordEndpoint
@@ -191,8 +192,9 @@ class DiscordSource:
 
         client = make_client(self._settings, hear, self._wiring.commands, self.missing_intents)
         self._tree = client.tree
-        lookup = ChannelLookup(client, self._state)
-        client.tree.shared, self._state.member = lookup.shared_with, lookup.member
+        memberships = Memberships(client, self._state)
+        lookup = ChannelLookup(client, self._state, memberships)
+        client.tree.shared, self._state.member = memberships.shared_with, memberships.member
         listener = GatewayListener(self._state, queues, lookup, deliver)
         wiring, first = self._wiring, self._listens_from
         catch_up = CatchUp(client, self._state, first, lambda: self._paused or wiring.paused(), listener)

@@ -112,7 +112,7 @@ async def test_a_place_of_which_only_the_id_is_known_at_first_is_read_later(
 
 async def test_what_is_older_than_is_read_back_is_not_heard(server: DiscordServer, ana: Person) -> None:
     general, ear, _ = await one_missed(server, ana)
-    async with connected(server, ear, read_back_days=1e-7):
+    async with connected(server, ear, read_back_days=1e-9):
         await ana.say(general, "<@bot> live")
         await ear.next(lambda heard: heard.text == "live")
     assert [one.text for one in ear.heard] == ["live"]

@@ -12,7 +12,7 @@ import pytest
 from memory.people.audience import guild_audience
 from memory.store.ids import OutboxId
 from sources.base import Delivery, Endpoint, Source, SourceRefused
-from sources.discord import channel_lookup
+from sources.discord import memberships
 from sources.discord.command_tree import Tree
 from sources.discord.connection import intents
 from sources.discord.markup import application_of, invite_url
@@ -63,7 +63,7 @@ async def test_without_any_privileged_intent_memberships_are_asked_for(server: D
 async def test_that_not_all_servers_are_asked_for_memberships_is_logged_once(
     server: DiscordServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(channel_lookup, "MAX_GUILDS", 1)
+    monkeypatch.setattr(memberships, "MAX_GUILDS", 1)
     server.settings.granted_privileged = set()
     ana = server.person("ana")
     for name in ("Home", "Work"):

@@ -196,11 +196,10 @@ class Broker:
         said = [vote.verdict for vote in permission_requests.votes(tx, request.id)]
         last = permission_requests.votes(tx, request.id)[-1].person
         shortest = approval_rules.shortest(said)
-        if shortest is Verdict.ONCE:
+        if shortest in (None, Verdict.ONCE):
             return
-        until = now + approval_rules.GRANT_HOUR if shortest is Verdict.HOUR else None
-        grant = permission_grants.add_grant(tx, request, last, now, until)
-        detail = "until revoked" if until is None else "1 hour"
+        grant = permission_grants.add_grant(tx, request, last, shortest, now)
+        detail = "until revoked" if grant.expires_at is None else "1 hour"
         _note(tx, request, "granted", now, person=last, grant=grant.id, detail=detail)
 
     def decision(self, rows: Rows, request: Request, source: str = "") -> str:

@@ -5,7 +5,6 @@ Pure. `approval_requests.py` beside this stores the requests; `memory/blocks/rig
 """
 
 from collections.abc import Collection
-from datetime import timedelta
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
@@ -15,8 +14,6 @@ from memory.people.audience import OWNER, PUBLIC, Scope, Trust
 from memory.permission_requests import Kind, Need, Request, Status, Verdict
 from memory.queue.turns import Turn
 from texts import _, gettext_lazy
-
-GRANT_HOUR = timedelta(hours=1)
 
 
 def approvers(people: People, need: Need, turn: Turn) -> tuple[tuple[str, ...], int]:

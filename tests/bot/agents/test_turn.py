@@ -284,8 +284,8 @@ async def test_others_read_no_more_than_an_apology_and_the_owner_the_reason_once
     async with running(tmp_path, Setting(ScriptedModel(otherwise=answer), apology=apology)) as service:
         for number in range(1, 4):
             await service.heard(said("hello", number, place))
+            service.clock.forward(1_500)
         assert service.platform.texts(place.id) == read * 3
-        service.clock.forward(3_600)
         await service.heard(said("hello", 4, place))
         told = await service.column("SELECT content FROM outbox WHERE key LIKE 'notice/trouble/%'")
         assert len(told) == 2

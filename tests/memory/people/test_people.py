@@ -168,7 +168,7 @@ def asked(tx: Tx, turn: Turn) -> None:
     )  # fmt: skip
     permission_requests.ask(tx, request)
     permission_requests.vote(tx, request, ANN, Verdict.ALWAYS, NOON)
-    grant = add_grant(tx, request, ANN, NOON, None)
+    grant = add_grant(tx, request, ANN, Verdict.ALWAYS, NOON)
     permission_requests.note(
         tx, permission_requests.Entry("granted", NOON, turn.scope.audience, ANN, request.id, grant.id, STAR)
     )
