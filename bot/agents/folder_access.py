@@ -15,11 +15,12 @@ from pathlib import Path
 from msgspec import Struct
 
 from bot.errors import ToolError
-from memory import folders
-from memory.folders import AttachedFolder, File, disk, file_lines
+from memory.folders import disk, file_lines
+from memory.folders import rows as folders
 from memory.folders.disk import parts_of
 from memory.folders.file_lines import Match, Pattern, TooSlow, Window, binary, blocks_of, window
-from memory.folders.rows import type_of
+from memory.folders.index import index
+from memory.folders.rows import AttachedFolder, File, type_of
 from memory.people.audience import OWNER, Trust, may_write_down
 from memory.queue import turns
 from memory.queue.turns import Turn
@@ -212,7 +213,7 @@ class FolderAccess(Struct, frozen=True):
             return ""
         try:
             self.root(place)
-            done = await folders.index(self.database, folder, utc_now, _INDEX_SECONDS)
+            done = await index(self.database, folder, utc_now, _INDEX_SECONDS)
         except Refused as error:
             return f"{folder.name} was searched as it was indexed last: {error}"
         waiting = f"{many(done.waiting, 'file')} of {folder.name} not indexed yet (grep sees all)"

@@ -16,7 +16,7 @@ from bot.agents.turn_deps import QueryMeaning
 from bot.config import Config
 from bot.errors import UserError
 from bot.secrets import Redactor
-from memory import folders
+from memory.folders import rows as folders
 from memory.people.audience import Scope
 from memory.search import vectors
 from memory.search.embedding.base import Embedder, EmbedderGarbage, EmbedderMissing, EmbeddingError, TextRefused

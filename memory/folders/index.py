@@ -120,8 +120,3 @@ def _store(tx: Tx, *, folder: Folder, new: NewFile, old: File | None, now: datet
 def _end(tx: Tx, folder: Folder, gone: list[str], now: datetime) -> int:
     set_indexed(tx, folder.id, now)
     return remove_files(tx, folder.id, gone)
-
-
-def from_content(name: str, content: bytes) -> NewFile:
-    """A file for a virtual folder, with its passages."""
-    return replace(new_file(name, content), content=content)

@@ -22,6 +22,7 @@ from memory.store.database import Rows, Tx, Value
 from memory.store.errors import Refused
 from memory.store.fulltext import index_text, storable
 from memory.store.ids import AgentId, FileId, FolderId, PersonId, new_id
+from memory.store.records import replace
 from memory.store.row_mapper import RowMapper
 from texts import gettext_lazy, gettext_noop
 
@@ -112,6 +113,11 @@ def new_file(name: str, content: bytes) -> NewFile:
     kind = type_of(name, is_binary=note == _BINARY)
     found = () if note else passages(content)
     return NewFile(name, kind, len(content), digest_of(blocks_of(content)), found, note)
+
+
+def from_content(name: str, content: bytes) -> NewFile:
+    """A file for a virtual folder, with its passages."""
+    return replace(new_file(name, content), content=content)
 
 
 class NewFolder(Struct, frozen=True):

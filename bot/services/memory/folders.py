@@ -15,10 +15,12 @@ from bot.services.names import find_living, named_audience
 from bot.services.registry import AT_TERMINAL, CHANGES_AT_TERMINAL, Options, Param, operation, suggestions
 from bot.services.results import ActionReport, Entry, Listing, Markup, Row, report
 from bot.services.transactions import Service, writes
-from memory import agents, folders
-from memory.folders import Access, Folder, NewFolder, disk
+from memory import agents
+from memory.folders import disk
+from memory.folders import rows as folders
 from memory.folders.disk import flat_name, parts_of
-from memory.folders.rows import NewFile
+from memory.folders.index import index
+from memory.folders.rows import Access, Folder, NewFile, NewFolder
 from memory.people.audience import OWNER, Audience, Scope
 from memory.search.embedding.choice import NONE
 from memory.store.database import Rows, Tx
@@ -213,7 +215,7 @@ class Folders(Service, frozen=True):
             raise UserError("{folder} now holds Carina's own data, so it is not read.", folder=name)
         changed, finished = 0, False
         while not finished:
-            done = await folders.index(self.database, folder, self.clock, _STEP_SECONDS)
+            done = await index(self.database, folder, self.clock, _STEP_SECONDS)
             changed, finished = changed + done.changed, done.finished
         text = _("{folder} is indexed: {files}, {changed} new or changed, {removed} removed.")
         return report(text, folder=name, files=done.files, changed=changed, removed=done.removed)

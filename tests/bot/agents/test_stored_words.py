@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from bot.models.base import ToolMessage
-from memory import agents, data_sources, folders
-from memory.folders import NewFolder
+from memory import agents, data_sources
+from memory.folders import rows as folders
+from memory.folders.rows import NewFolder
 from memory.knowledge import entry_changes, graph
 from memory.knowledge.entries import NewEntry, Origin
 from memory.knowledge.fact_extraction import Category, Statement

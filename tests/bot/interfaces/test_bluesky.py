@@ -13,7 +13,7 @@ from bot.config import load_config
 from bot.errors import ConfigError, ToolError
 from bot.interfaces.bluesky import settings_of
 from bot.models.base import Answer
-from memory import folders
+from memory.folders import rows as folders
 from memory.people.audience import OWNER, PUBLIC, Audience, Trust
 from memory.queue.message_files import Image
 from memory.queue.outbox import ActDetail, OutRow, Status

@@ -24,9 +24,9 @@ from bot.services.people.ignored_people import Choices
 from bot.services.people.personal_copy import readable
 from bot.services.people.privacy import WORDS, Export, FileCounts, FoundWords, OldCopy, Receipt, named
 from bot.services.results import Plain, Result
-from memory import folders
 from memory.erasure import personal_tables
-from memory.folders import NewFolder
+from memory.folders import rows as folders
+from memory.folders.rows import NewFolder
 from memory.people import person_settings
 from memory.people.audience import OWNER
 from memory.people.person_settings import Times

@@ -15,11 +15,12 @@ from bot.config import load_config
 from bot.errors import UserError
 from bot.upkeep import embedding
 from bot.upkeep.embedding import Embedders, Embedding
-from memory import blocks, folders
+from memory import blocks
 from memory.agents import Agent, seed_agent
 from memory.blocks import Author, NewBlock
 from memory.blocks.changes import SYSTEM
-from memory.folders import Folder, NewFolder
+from memory.folders import rows as folders
+from memory.folders.rows import Folder, NewFolder
 from memory.people.audience import PUBLIC, Scope, Trust
 from memory.search import vectors
 from memory.search.all_domains import search

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from memory import folders
-from memory.folders import Folder, NewFolder, Progress, disk
+from memory.folders import disk
+from memory.folders import rows as folders
+from memory.folders.index import Progress, index
+from memory.folders.rows import Folder, NewFolder
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, person_audience
 from memory.search import vectors
 from memory.search.all_domains import search
@@ -193,7 +195,7 @@ async def local(database: Database, directory: Path) -> Folder:
 
 
 async def indexed(database: Database, folder: Folder, seconds: float = 60) -> Progress:
-    return await folders.index(database, folder, lambda: NOON, seconds)
+    return await index(database, folder, lambda: NOON, seconds)
 
 
 async def test_a_file_that_was_written_anew_with_the_same_words_keeps_its_passages(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from memory import activity, blocks, coordination, folders, group_runs, jobs, permission_requests, spending
+from memory import activity, blocks, coordination, group_runs, jobs, permission_requests, spending
 from memory.agenda import calendar, reminders, tasks
 from memory.agenda.calendar import Event
 from memory.agenda.reminders import Reminder
@@ -16,6 +16,7 @@ from memory.agenda.tasks import Task
 from memory.blocks import CONSTELLATION_OWNER, Author, NewBlock
 from memory.blocks.document import SYSTEM, agent_writer
 from memory.erasure import personal_tables
+from memory.folders import rows as folders
 from memory.jobs import NewJob
 from memory.knowledge import (
     entry_changes,

@@ -10,8 +10,9 @@ import pytest
 
 from bot.agents.permissions.who_may import Approver
 from bot.models.base import Call, Request
-from memory import agents, folders
-from memory.folders import Access, Folder, FolderKind, NewFolder
+from memory import agents
+from memory.folders import rows as folders
+from memory.folders.rows import Access, Folder, FolderKind, NewFolder
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust
 from memory.permission_requests import Verdict
 from memory.store.database import Tx
