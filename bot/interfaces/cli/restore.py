@@ -1,6 +1,8 @@
 """`carina backup list` and `restore` while no service runs: a backup, or the replica of Litestream, is restored."""
 
+from contextlib import suppress
 from datetime import datetime
+from pathlib import Path
 from typing import Annotated
 
 from msgspec import Struct
@@ -20,7 +22,7 @@ from memory.erasure.restored_copies import take_out
 from memory.store import backups, erasure_records
 from memory.store.clock import from_text, utc_now
 from memory.store.constellation import Constellations
-from memory.store.data_folder import DataFolder
+from memory.store.data_folder import UNFINISHED_RESTORE, DataFolder
 from memory.store.errors import DatabaseOutdated, StoreError
 from texts import _, error_text, ngettext
 
@@ -42,18 +44,18 @@ class RestoreResult(Result):
     """Files that were not in the replica yet, and are empty now."""
     set_aside: list[str] = Field(default=[])
     """Constellations that are newer than the backup; their files are in `deleted/`."""
+    saved: str = ""
+    """The backup of what was replaced; empty if that could not be read."""
     outdated: bool | None = Field(exclude=True)
     """Whether it must be migrated first; None if that is unknown."""
 
     def lines(self, markup: Markup) -> list[str]:
         words = [_("Restored everything as it was on {at}.", at=markup.time(self.made))]
+        if self.saved:
+            words.append(_("What was there before is in the backup {name}.", name=self.saved))
         if self.set_aside:
-            words.append(
-                _(
-                    "Constellations that are newer than the backup are in deleted/ now: {names}.",
-                    names=", ".join(self.set_aside),
-                )
-            )
+            names = ", ".join(self.set_aside)
+            words.append(_("Constellations that are newer than the backup are in deleted/ now: {names}.", names=names))
         if self.erased_again:
             words.append(_("Repeated {erasures}.", erasures=_erasures(self.erased_again)))
         if self.to_erase:
@@ -97,19 +99,15 @@ class Restore(Struct, frozen=True):
         if not from_replica:
             caller.confirm(_("Replace all current data with the backup {name}?", name=name))
         with hold(folder, alone):
+            saved = _saved(folder.path)
             again, newer = backups.restore(folder.path, backup, take_out)
             left = await _erase_again(folder)
         waiting = again if left is None else left
         return RestoreResult(
-            name=name,
-            made=from_text(backup.at),
-            files=len(backup.files),
-            erased_again=max(again - waiting, 0),
-            to_erase=waiting,
-            missing=missing,
-            set_aside=newer,
+            name=name, made=from_text(backup.at), files=len(backup.files), erased_again=max(again - waiting, 0),
+            to_erase=waiting, missing=missing, set_aside=newer, saved=saved,
             outdated=True if left is None else None if left else False,
-        )
+        )  # fmt: skip
 
     async def _fetched(self, folder: DataFolder, alone: str) -> tuple[str, tuple[str, ...]]:
         replica = replica_of(self.config)
@@ -122,6 +120,13 @@ class Restore(Struct, frozen=True):
                 return made.name, tuple(map(str, missing))
         except StoreError as error:
             raise UserError(error_text(error)) from error
+
+
+def _saved(folder: Path) -> str:
+    """Back up what is about to be replaced; empty if it cannot be read or is itself half restored."""
+    with suppress(StoreError):
+        return "" if (folder / UNFINISHED_RESTORE).exists() else backups.create(folder, utc_now()).name
+    return ""
 
 
 def _erasures(count: int) -> str:

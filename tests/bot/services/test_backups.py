@@ -180,7 +180,10 @@ async def test_how_many_erasures_were_done_again_is_said(folder: Path, count: in
     backup = backups.create(folder, NOW)
     await erased(folder, count)
     stamp = int(NOW.timestamp())
-    assert await told(folder, backup) == f"Restored everything as it was on <t:{stamp}:f>, <t:{stamp}:R>.{words}"
+    said = await told(folder, backup)
+    saved = f" What was there before is in the backup {backups.listing(folder)[0].name}."
+    assert said == f"Restored everything as it was on <t:{stamp}:f>, <t:{stamp}:R>.{saved}{words}"
+    assert len(backups.listing(folder)) == 2
 
 
 @pytest.mark.parametrize("older", ["global.db", "constellations/*/carina.db"])
