@@ -314,9 +314,10 @@ def _keep_ended(tx: Tx, present: _Present) -> None:
     if "web_keys" in there:
         tx.run("DELETE FROM web_keys WHERE id NOT IN (SELECT value FROM json_each(?))", (json.dumps(present.keys),))
     for accounts in _linked(tx):
-        if not any(accounts <= each for each in present.linked):
-            parted = "DELETE FROM user_identities WHERE id IN (SELECT value FROM json_each(?))"
-            tx.run(parted, (json.dumps(sorted(accounts)),))
+        still = max((accounts & each for each in present.linked), key=len, default=set())
+        ended = accounts - still if len(still) > 1 else accounts
+        parted = "DELETE FROM user_identities WHERE id IN (SELECT value FROM json_each(?))"
+        tx.run(parted, (json.dumps(sorted(ended)),))
     for each in present.ended if "ended_privacy_choices" in there else ():
         tx.insert("ended_privacy_choices", each, ignore=True)
 

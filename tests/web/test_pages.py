@@ -886,6 +886,8 @@ async def test_every_page_stands_empty_and_in_the_language_of_the_browser(s: Sit
         refused = await s.browser.get(path)
         assert refused.status_code == 404
         assert words in refused.text
+    unknown = await s.post("/commands/memory.revert", label="nowhere", writer="Carina")
+    assert (unknown.status_code, 'value="nowhere"' in unknown.text) == (200, True), "the form keeps what was typed"
     assert "nicht noch einmal gezeigt" in (await s.post("/commands/token.create", name="pen")).text
     await s.call("memory.edit", label="persona", text=EVIL)
     shown = (await s.get("/memory/block?label=persona")).text

@@ -1,7 +1,8 @@
 """The simple pages: overview, approvals, search, agents, people, costs and others."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import date, datetime, timedelta
 from functools import partial
 from itertools import groupby
@@ -13,7 +14,7 @@ from starlette.responses import Response
 from bot.interfaces.web.key_scopes import OWN_PAGE
 from bot.interfaces.web.logs import components, tail
 from bot.interfaces.web.refusals import Refusal
-from bot.interfaces.web.request import Context, arguments, offered, outcome, told
+from bot.interfaces.web.request import FAILURES, Context, arguments, offered, outcome, told
 from bot.services.agents.tasks import as_tree
 from bot.services.caller import Via
 from bot.services.memory.context import Preview
@@ -300,12 +301,21 @@ async def command(ctx: Context) -> Response:
             shown = shown or await ctx.words(came, numbered=True)
         else:
             done = await told(ctx, came)
-    fields, suggest = declared.taken(Via.WEB), partial(ctx.web.services.registry.suggest, declared.name)
-    given = [each.name for each in fields if each.suggests and form.get(each.name)]
     return ctx.page(
-        "command.html", title=_(declared.summary), declared=declared, fields=fields, form=form, shown=shown,
-        known={each: dict(await suggest(each, ctx.caller(), form)) for each in given}, **done,
+        "command.html", title=_(declared.summary), declared=declared, fields=declared.taken(Via.WEB), form=form,
+        shown=shown, known=await _known(ctx, declared, form), **done,
     )  # fmt: skip
+
+
+async def _known(ctx: Context, declared: Operation, form: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """What the given values of fields are called; nothing for a field whose suggestions need another value."""
+    known = dict[str, dict[str, str]]()
+    for each in declared.taken(Via.WEB):
+        if each.suggests and form.get(each.name):
+            with suppress(*FAILURES):
+                found = await ctx.web.services.registry.suggest(declared.name, each.name, ctx.caller(), form)
+                known[each.name] = dict(found)
+    return known
 
 
 def _operation(ctx: Context, name: str) -> Operation:

@@ -279,11 +279,14 @@ async def test_what_was_ended_since_stays_ended(tmp_path: Path) -> None:
             identities.issue_code(tx, one, f"first of {one}", NOW)
             identities.redeem_code(tx, other, f"first of {one}", f"second of {one}", NOW)
             identities.redeem_code(tx, one, f"second of {one}", "", NOW)
+        tx.run("""INSERT INTO user_identities SELECT 'bluesky:robert', user_id, provider, 'robert', created_at
+                  FROM user_identities WHERE id = 'bluesky:bob'""")
 
     def end(tx: Tx) -> None:
         for each in web_keys.listing(tx, web_keys.Kind.PROGRAM, NOW):
             assert each.name == "kept" or web_keys.drop(tx, each.id)
         assert identities.unlink(tx, PersonId("bluesky:ann"))
+        assert identities.unlink(tx, PersonId("bluesky:robert"))
         privacy_choices.choose(tx, ANN, PrivacyChoice.PAUSED, NOW)
         privacy_choices.choose(tx, ANN, None, NOW + timedelta(hours=1))
 
