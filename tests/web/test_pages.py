@@ -654,6 +654,7 @@ async def test_words_of_ours_within_rows_are_in_the_language_of_the_reader(demo:
     demo.browser.headers["Accept-Language"] = "de"
     for path, words, english in (
         ("/search?text=lisbon", "enthält lisbon", "contains lisbon"),
+        ("/search?text=lisbon", "<bdi>Dashboard mit ", "the dashboard with"),
         ("/memory", ">Kern<", ">core<"),
         ("/memory?show=facts", ">Vorliebe<", "user_preference"),
         (f"/messages/{answered}", "Zustellung über API (gesendet)", "API (sent)"),
