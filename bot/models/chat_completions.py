@@ -18,7 +18,7 @@ SERVERS = {
 }
 _UNSIGNED = {"google": {"thought_signature": "skip_thought_signature_validator"}}
 """Google wants every call back with its signature, or with this word (https://ai.google.dev/gemini-api/docs/openai)."""
-_KEPT_MESSAGES, _KEPT_TOOLS = 2_000, 500
+_KEPT_MESSAGES, _KEPT_PROMPTS, _KEPT_TOOLS = 1_000, 100, 500
 _FINISH: dict[str, Finish] = {"length": "length", "max_tokens": "length", "content_filter": "filter"}
 
 
@@ -181,7 +181,7 @@ def _listed(parts: Iterable[EncodedPart]) -> EncodedPart:
     return EncodedPart(b"[" + b",".join(parts) + b"]")
 
 
-@lru_cache(maxsize=_KEPT_MESSAGES)
+@lru_cache(maxsize=_KEPT_PROMPTS)  # for system prompts, which are long
 def _said(role: str, text: str, call: str = "") -> EncodedPart:
     """A message of nothing but text."""
     answers = {"tool_call_id": call} if call else {}
