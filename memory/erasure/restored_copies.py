@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 from memory.erasure.edited_or_deleted_messages import narrow_message
-from memory.people.audience import Audience
+from memory.people.audience import OWNER, Audience
 from memory.queue import follow_ups, messages
 from memory.queue.inbox import forget_payload
 from memory.store.clock import utc_now
@@ -22,9 +22,9 @@ def take_out(present: Path, staged: Path) -> None:
     """Of one constellation. Nothing is done if a file is damaged or its tables are those of another version."""
     try:
         with closing(connect(present, read_only=True)) as raw:
-            ended = Rows(raw).all(
-                "SELECT id, deleted_at, audience FROM messages WHERE deleted_at IS NOT NULL OR audience GLOB 'person:*'"
-            )
+            sql = """SELECT id, deleted_at, audience FROM messages
+                     WHERE deleted_at IS NOT NULL OR audience = ? OR audience GLOB 'person:*'"""
+            ended = Rows(raw).all(sql, (OWNER,))  # the owner limits words to the owner's own places
         with closing(connect(staged)) as raw:
             tx = Tx(raw)
             with transaction(raw):

@@ -18,6 +18,7 @@ from bot.services.caller import Unconfirmed, owner_at_terminal
 from bot.services.results import Markdown, Result
 from bot.services.system.backups import Backups
 from memory.erasure.edited_or_deleted_messages import narrow_message
+from memory.people.audience import OWNER as OWNERS
 from memory.people.audience import Audience, Trust, person_audience
 from memory.queue import follow_ups, messages
 from memory.queue.messages import Message, NewMessage
@@ -136,16 +137,19 @@ async def test_what_people_took_back_since_is_taken_out_of_it_again(folder: Path
     with closing(connect(file)) as raw:
         tx = Tx(raw)
         with transaction(raw):
-            stays, gone, narrow = (say(tx, text) for text in ("the tea is green", "the code is 4711", "my aunt is ill"))
+            texts = "the tea is green", "the code is 4711", "my aunt is ill", "my boss is away"
+            stays, gone, narrow, own = (say(tx, text) for text in texts)
         backup = backups.create(folder, NOW)
         with transaction(raw):
             messages.redact(tx, [gone.id], NOW)
             narrow_message(tx, narrow, person_audience(ann), NOW)
+            narrow_message(tx, own, OWNERS, NOW)  # by the owner
     await put_back(folder, backup.name)
     with closing(connect(file, read_only=True)) as raw:
-        now = [messages.of_id(Rows(raw), each.id) for each in (stays, gone, narrow)]
+        now = [messages.of_id(Rows(raw), each.id) for each in (stays, gone, narrow, own)]
         told = [(each.text, each.audience) for each in now if each is not None]
-        assert told == [(stays.text, guild), ("", guild), (narrow.text, person_audience(ann))]
+        assert told[:2] == [(stays.text, guild), ("", guild)]
+        assert told[2:] == [(narrow.text, person_audience(ann)), (own.text, OWNERS)]
         assert {each.message for each in follow_ups.waiting(Rows(raw))} == {gone.id}
 
 
