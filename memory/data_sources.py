@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Literal, NewType, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from memory.people.audience import Audience
 from memory.store.database import Rows, Tx
@@ -21,18 +21,20 @@ _MOST_SOURCES, _LONGEST_ERROR = 200, 300
 
 
 class DataSource(Struct, frozen=True):
-    id: DataSourceId
+    """A source; a new one gets its id when it is made."""
+
     name: str
     type: SourceType
     address: str
     """A URL, a folder, or the secret of a webhook."""
     every_minutes: int
     """0 for webhooks, which nothing checks."""
-    enabled: bool
-    synced_at: datetime | None
-    failures: int
-    error: str
     audience: Audience
+    id: DataSourceId = field(default_factory=lambda: DataSourceId(new_id("src")))
+    enabled: bool = True
+    synced_at: datetime | None = None
+    failures: int = 0
+    error: str = ""
 
 
 class Subscription(Struct, frozen=True):
@@ -50,10 +52,6 @@ def add(tx: Tx, source: DataSource, now: datetime) -> None:
     if len(listing(tx)) >= _MOST_SOURCES:
         raise Refused("there are already {most_sources} sources; remove one first", most_sources=_MOST_SOURCES)
     tx.insert("data_sources", {**_source.values(source), "created_at": now, "updated_at": now})
-
-
-def new(name: str, kind: SourceType, address: str, every_minutes: int, audience: Audience) -> DataSource:
-    return DataSource(DataSourceId(new_id("src")), name, kind, address, every_minutes, True, None, 0, "", audience)
 
 
 def listing(rows: Rows) -> list[DataSource]:

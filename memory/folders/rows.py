@@ -53,18 +53,18 @@ _DESCRIPTION = 300
 
 
 class Folder(Struct, frozen=True):
-    """`path` is the directory of a local folder; a virtual one keeps its files in the database. `embedding_model` is
-    the folder's own: empty for that of the constellation, "none" where words alone find its passages."""
+    """A folder; a new one gets its id when it is made. `path` is the directory of a local one; a virtual one keeps its
+    files in the database. `embedding_model` is the folder's own: empty for that of the constellation, "none" where
+    words alone find its passages."""
 
-    id: FolderId
     name: str
-    description: str
     kind: FolderKind
-    path: str
     audience: Audience
-    created_at: datetime
-    indexed_at: datetime | None = None
+    description: str = ""
+    path: str = ""
     embedding_model: str = ""
+    id: FolderId = field(default_factory=lambda: FolderId(new_id("fld")))
+    indexed_at: datetime | None = None
 
 
 class AttachedFolder(Struct, frozen=True):
@@ -120,21 +120,11 @@ def from_content(name: str, content: bytes) -> NewFile:
     return replace(new_file(name, content), content=content)
 
 
-class NewFolder(Struct, frozen=True):
-    name: str
-    kind: FolderKind
-    audience: Audience
-    description: str = ""
-    path: str = ""
-    embedding_model: str = ""
-    id: FolderId = field(default_factory=lambda: FolderId(new_id("fld")))
-
-
 # ------------------------------------------------------------------------------------------------------- folders
 
 
-def create(tx: Tx, new: NewFolder, now: datetime) -> Folder:
-    """Create a folder. Raises `Refused` for an invalid or taken name."""
+def create(tx: Tx, new: Folder, now: datetime) -> Folder:
+    """Store a new folder. Raises `Refused` for an invalid or taken name."""
     checked_folder(new.name)
     described = " ".join(storable(new.description).split())
     if len(described) > _DESCRIPTION:
@@ -143,8 +133,8 @@ def create(tx: Tx, new: NewFolder, now: datetime) -> Folder:
             description=_DESCRIPTION,
             described=len(described),
         )
-    made = Folder(new.id, new.name, described, new.kind, new.path, new.audience, now, None, new.embedding_model)
-    if not tx.insert("folders", _folder.values(made), ignore=True):
+    made = replace(new, description=described)
+    if not tx.insert("folders", {**_folder.values(made), "created_at": now}, ignore=True):
         raise Refused(
             "there is already a folder “{name}”: choose another name, or remove that one first", name=new.name
         )

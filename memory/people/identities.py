@@ -23,15 +23,11 @@ MOST_LINKED = 10
 """Accounts of one person."""
 
 
-class HalfLink(Struct, frozen=True):
-    """One account is proven: `other` got the first code. The second code has to be entered by `other`."""
-
-    other: PersonId
-    code: str
-
-
 class Link(Struct, frozen=True):
+    """A link to `other`, who got the code. Unless it is `proven`, `other` still has to enter the second code."""
+
     other: PersonId
+    proven: bool
 
 
 def links(rows: Rows) -> dict[PersonId, frozenset[PersonId]]:
@@ -51,7 +47,7 @@ def issue_code(tx: Tx, person: PersonId, code: str, now: datetime, other: Person
     return tx.insert("link_codes", {**values, "expires_at": now + CODE_LIFE}, ignore=True)
 
 
-def redeem_code(tx: Tx, person: PersonId, said: str, code: str, now: datetime) -> HalfLink | Link | None:
+def redeem_code(tx: Tx, person: PersonId, said: str, code: str, now: datetime) -> Link | None:
     """An account enters a code that another account got; None if there is no such code for it.
 
     The first code proves one account and turns `code` into the second; the second one links them. Each works once.
@@ -62,8 +58,8 @@ def redeem_code(tx: Tx, person: PersonId, said: str, code: str, now: datetime) -
     other = PersonId(row["person_id"])
     tx.run("DELETE FROM link_codes WHERE code = ?", (said,))
     if row["other_id"] is None:
-        return HalfLink(other, code) if issue_code(tx, person, code, now, other) else None
-    return Link(other) if _link(tx, person, other, now) else None
+        return Link(other, proven=False) if issue_code(tx, person, code, now, other) else None
+    return Link(other, proven=True) if _link(tx, person, other, now) else None
 
 
 def _link(tx: Tx, one: PersonId, other: PersonId, now: datetime) -> bool:

@@ -8,7 +8,7 @@ import secrets
 from datetime import datetime, timedelta
 from enum import Enum, StrEnum
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from memory.store.database import Rows, Tx, Value
 from memory.store.ids import AgentId, PersonId, new_id
@@ -45,43 +45,32 @@ class KeyScope(StrEnum):
 
 
 class WebKey(Struct, frozen=True):
-    """A key without its secret."""
+    """A key without its secret; a new one gets its id when it is made."""
 
-    id: str
     kind: Kind
-    name: str
     scope: KeyScope
-    person: PersonId | None
-    """Whose page it opens; None unless the scope is OWN."""
-    agent: AgentId | None
-    """The only agent that a token can talk to; None for all."""
+    name: str
     created_at: datetime
-    expires_at: datetime | None
-    used_at: datetime | None
-
-
-class NewKey(Struct, frozen=True):
-    kind: Kind
-    scope: KeyScope
-    name: str
     person: PersonId | None = None
+    """Whose page it opens; None unless the scope is OWN."""
     agent: AgentId | None = None
+    """The only agent that a token can talk to; None for all."""
+    id: str = field(default_factory=lambda: new_id("key"))
+    expires_at: datetime | None = None
+    used_at: datetime | None = None
 
 
-def add(tx: Tx, new: NewKey, now: datetime) -> str:
-    """Store a key and return its secret. Raises ValueError if a token of that name exists."""
-    kind = new.kind
-    life = {Kind.CODE: CODE_LIFE, Kind.SESSION: SESSION_LIFE}.get(kind)
-    tx.run("DELETE FROM web_keys WHERE expires_at <= ?", (now,))
+def add(tx: Tx, new: WebKey) -> str:
+    """Store a new key and return its secret. Raises ValueError if a token of that name exists."""
+    life = {Kind.CODE: CODE_LIFE, Kind.SESSION: SESSION_LIFE}.get(new.kind)
+    tx.run("DELETE FROM web_keys WHERE expires_at <= ?", (new.created_at,))
     for each, most in ((Kind.CODE, _MOST_CODES), (Kind.SESSION, _MOST_SESSIONS)):
         # Limited per person: one person's links and sessions never push out those of somebody else.
         old = "SELECT id FROM web_keys WHERE kind = ? AND person_id IS ? ORDER BY created_at DESC LIMIT -1 OFFSET ?"
         tx.run(f"DELETE FROM web_keys WHERE id IN ({old})", (each, new.person, most - 1))
-    secret = f"{'carina_' if kind is Kind.PROGRAM else ''}{secrets.token_urlsafe(32)}"
-    row: dict[str, Value] = {"id": new_id("key"), "kind": kind, "digest": _digest(secret), "name": new.name}
-    row |= {"scope": new.scope, "person_id": new.person, "agent_id": new.agent}
-    until = None if life is None else now + life
-    if not tx.insert("web_keys", {**row, "created_at": now, "expires_at": until}, ignore=True):
+    secret = f"{'carina_' if new.kind is Kind.PROGRAM else ''}{secrets.token_urlsafe(32)}"
+    until = None if life is None else new.created_at + life
+    if not tx.insert("web_keys", {**_key.values(new), "digest": _digest(secret), "expires_at": until}, ignore=True):
         raise ValueError(new.name)
     return secret
 
@@ -97,7 +86,7 @@ def use_sign_in_code(tx: Tx, code: str, browser: str, now: datetime) -> str | No
     found = find(tx, Kind.CODE, code, now)
     if found is None or not drop(tx, found.id):
         return None
-    return add(tx, NewKey(Kind.SESSION, found.scope, browser, found.person), now)
+    return add(tx, WebKey(Kind.SESSION, found.scope, browser, now, found.person))
 
 
 def note_used(tx: Tx, key: WebKey, now: datetime) -> None:

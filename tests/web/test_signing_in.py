@@ -23,7 +23,7 @@ from bot.errors import ConfigError, UserError
 from bot.interfaces.web import request_checks
 from bot.interfaces.web.server import bind
 from memory.people import web_keys
-from memory.people.web_keys import KeyScope, Kind, NewKey
+from memory.people.web_keys import KeyScope, Kind, WebKey
 from memory.store.clock import utc_now
 from memory.store.faults import commit_point
 from sources.discord import sign_in
@@ -96,8 +96,8 @@ async def test_a_session_ends_with_its_time_its_sign_out_and_by_command(s: Site)
     registry = s.app.served.shared.constellations.registry
     life = timedelta(days=31), timedelta(minutes=6), timedelta()
     for kind, age in zip((Kind.SESSION, Kind.CODE, Kind.CODE), life, strict=True):
-        key = NewKey(kind, KeyScope.ADMIN, "old")
-        secret = await registry.write(_AGE, partial(web_keys.add, new=key, now=utc_now() - age))
+        key = WebKey(kind, KeyScope.ADMIN, "old", utc_now() - age)
+        secret = await registry.write(_AGE, partial(web_keys.add, new=key))
         async with client(s.address, cookies={"carina_session": secret}) as late:
             assert (await late.get("/")).status_code == 303
             assert (await late.get(f"/login?code={secret}")).status_code == (403 if age else 200)

@@ -20,7 +20,7 @@ from memory.folders import disk
 from memory.folders import rows as folders
 from memory.folders.disk import flat_name, parts_of
 from memory.folders.index import index
-from memory.folders.rows import Access, Folder, NewFile, NewFolder
+from memory.folders.rows import Access, Folder, NewFile
 from memory.people.audience import OWNER, Audience, Scope
 from memory.search.embedding.choice import NONE
 from memory.store.database import Rows, Tx
@@ -130,11 +130,11 @@ class Folders(Service, frozen=True):
         root = await asyncio.to_thread(disk.checked_root, str(path), self.data) if path else ""
         heard = _audience(audience)
         model = await self._model(embedder)
-        new = NewFolder(name, "local" if path else "virtual", heard, description, str(root), model)
+        new = Folder(name, "local" if path else "virtual", heard, description, str(root), model)
         return await self._create(new)
 
     @writes
-    def _create(self, tx: Tx, new: NewFolder) -> Entry[FolderRow]:
+    def _create(self, tx: Tx, new: Folder) -> Entry[FolderRow]:
         return Entry(done=_("Created"), row=FolderRow.of(tx, folders.create(tx, new, self.clock())))
 
     @operation("folder.list", "List folders and the agents that can use them", Action.FOLDERS, AT_TERMINAL)

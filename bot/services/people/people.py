@@ -26,7 +26,7 @@ from memory.erasure.one_constellation import must_separate, separate
 from memory.knowledge import graph
 from memory.people import identities, person_states
 from memory.people.audience import Scope
-from memory.people.identities import HalfLink, Link
+from memory.people.identities import Link
 from memory.queue import messages
 from memory.store.clock import Clock
 from memory.store.constellation import Constellations
@@ -107,15 +107,15 @@ class Accounts:
 
     @operation("link.say", "Enter the code that your other account received", Action.LINK, CHANGES)
     async def say(self, caller: Caller, code: _Code) -> ActionReport:
-        now = self.clock()
+        now, second = self.clock(), new_code()
         self._require_patience(caller.person, now)
 
-        def work(tx: Tx) -> HalfLink | Link | None:
-            return identities.redeem_code(tx, caller.person, read_code(code), new_code(), now)
+        def work(tx: Tx) -> Link | None:
+            return identities.redeem_code(tx, caller.person, read_code(code), second, now)
 
         done = await commit(self.constellations.registry, work)
         match done:
-            case HalfLink(other, code):
+            case Link(other, proven=False):
                 return report(
                     _(
                         "This code was given to {{other}}. If that is you, enter this one there within ten "
@@ -123,10 +123,10 @@ class Accounts:
                         "told me privately when I talk to the other privately, and your privacy choices cover both. If "
                         "somebody else gave you the code, stop here: they are trying to learn what I know about "
                         "you.",
-                        shown_code=shown_code(code),
+                        shown_code=shown_code(second),
                     ),
                     other=other,
-                    code=shown_code(code),
+                    code=shown_code(second),
                 )
             case Link(other):
                 await self.load()

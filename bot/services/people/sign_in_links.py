@@ -12,7 +12,7 @@ from bot.services.people.privacy import named
 from bot.services.registry import Options, Param, operation
 from bot.services.results import Markup, Result
 from memory.people import web_keys
-from memory.people.web_keys import KeyScope, Kind, NewKey, WebKey
+from memory.people.web_keys import KeyScope, Kind, WebKey
 from memory.queue import messages
 from memory.store.clock import Clock
 from memory.store.constellation import Constellations
@@ -129,5 +129,5 @@ class SignInLinks(Struct, frozen=True):
 
     async def _code(self, person: PersonId | None) -> str:
         scope, now = KeyScope.ADMIN if person is None else KeyScope.OWN, self.clock()
-        new = NewKey(Kind.CODE, scope, "sign-in link", person)
-        return await self.constellations.registry.write(_SIGN_IN, lambda tx: web_keys.add(tx, new, now), durable=True)
+        new = WebKey(Kind.CODE, scope, "sign-in link", now, person)
+        return await self.constellations.registry.write(_SIGN_IN, lambda tx: web_keys.add(tx, new), durable=True)

@@ -18,7 +18,7 @@ from bot.services.registry import AT_TERMINAL, CHANGES_AT_TERMINAL, Param, Sugge
 from bot.services.results import Listing, Markup, Result, Row
 from memory import agents
 from memory.people import web_keys
-from memory.people.web_keys import KeyScope, Kind, NewKey, RequestState, WebKey
+from memory.people.web_keys import KeyScope, Kind, RequestState, WebKey
 from memory.store.clock import Clock
 from memory.store.database import Database
 from memory.store.faults import commit_point
@@ -112,9 +112,9 @@ class WebAccess(Struct, frozen=True):
             raise UserError("A token for one agent must have the scope chat: other scopes can see everything.")
         if agent:
             only = await self.home.read(lambda rows: find_living(rows, agent).id)
-        new, now = NewKey(Kind.PROGRAM, may, name, agent=only), self.clock()
+        new = WebKey(Kind.PROGRAM, may, name, self.clock(), agent=only)
         try:
-            token = await self.registry.write(_WRITE, lambda tx: web_keys.add(tx, new, now), durable=True)
+            token = await self.registry.write(_WRITE, lambda tx: web_keys.add(tx, new), durable=True)
         except ValueError:
             raise UserError("There is already a token {name}. Revoke it first.", name=name) from None
         return NewSecret(name=name, scope=may, token=token)

@@ -154,7 +154,7 @@ class SourceSettings(Service, frozen=True):
     @writes
     def _add(self, tx: Tx, arguments: AddSource, kind: SourceType, address: str) -> Entry[SourceInfo]:
         every = 0 if kind == "webhook" else arguments.every or _EVERY
-        now, source = self.clock(), data_sources.new(arguments.name, kind, address, every, OWNER)
+        now, source = self.clock(), DataSource(arguments.name, kind, address, every, OWNER)
         data_sources.add(tx, source, now)
         agent = find_living(tx, arguments.agent)
         data_sources.subscribe(tx, Subscription(agent.id, source.id, arguments.template), now)

@@ -144,7 +144,7 @@ def test_a_folder_is_read_without_following_links(tmp_path: Path) -> None:
 
 
 def source(kind: SourceType = "feed", address: str = "") -> DataSource:
-    return data_sources.new("news", kind, address, 30, OWNER)
+    return data_sources.DataSource("news", kind, address, 30, OWNER)
 
 
 def heard_as_system(text: str) -> str:

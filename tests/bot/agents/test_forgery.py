@@ -385,7 +385,7 @@ async def told_of(folder: Path, brought: Sequence[Item], gone: Sequence[str], ki
     """What the model is asked when a source of that kind brings them."""
     async with running(folder, Setting(ScriptedModel(otherwise=says("Well.")))) as service:
         ((agent, group),) = await service.rows("SELECT a.id, g.id FROM agents a, agent_groups g LIMIT 1")
-        feed = data_sources.new("news", kind, "/srv/news", 30, audience.OWNER)
+        feed = data_sources.DataSource("news", kind, "/srv/news", 30, audience.OWNER)
         changed = News(tuple(brought), tuple(gone))
         event = inbox.Event(
             source=SOURCES,

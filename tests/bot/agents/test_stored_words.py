@@ -13,7 +13,7 @@ import pytest
 from bot.models.base import ToolMessage
 from memory import agents, data_sources
 from memory.folders import rows as folders
-from memory.folders.rows import NewFolder
+from memory.folders.rows import Folder
 from memory.knowledge import entry_changes, graph
 from memory.knowledge.entries import NewEntry, Origin
 from memory.knowledge.fact_extraction import Category, Statement
@@ -159,10 +159,10 @@ async def _fill(service: Service) -> None:
 
     def work(tx: Tx) -> None:
         agent = next(each.id for each in agents.agents(tx) if each.name == "Carina")
-        folder = folders.create(tx, NewFolder("papers", "virtual", HALL.audience, "about boats", ""), NOON)
+        folder = folders.create(tx, Folder("papers", "virtual", HALL.audience, "about boats", ""), NOON)
         folders.attach(tx, folder.id, agent, "read", NOON)
         folders.put(tx, folder, folders.from_content("ferry.txt", b"the ferry leaves at nine"), NOON)
-        data_sources.add(tx, data_sources.new("news", "folder", "/srv/news", 30, HALL.audience), NOON)
+        data_sources.add(tx, data_sources.DataSource("news", "folder", "/srv/news", 30, HALL.audience), NOON)
         entry = entry_changes.insert(
             tx, agent, NewEntry("Ann likes the ferry", Origin(Scope(HALL.audience), Trust.APPROVED, ANN.id)), NOON
         )

@@ -248,7 +248,7 @@ async def test_a_picture_of_a_folder_is_posted_with_its_words(
 
         def fill(tx: Tx) -> None:
             local = tmp_path / "pictures"
-            new = folders.NewFolder("pictures", kind, audience, path=str(local) if kind == "local" else "")
+            new = folders.Folder("pictures", kind, audience, path=str(local) if kind == "local" else "")
             folder = folders.create(tx, new, setting.clock())
             if kind == "local":
                 local.mkdir()

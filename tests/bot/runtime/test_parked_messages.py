@@ -128,7 +128,7 @@ async def test_an_unsent_notice_that_nobody_answers_is_withdrawn_when_somebody_d
 
 async def deliver(service: Service) -> None:
     """A webhook gets something, of which every agent is told."""
-    alarm, now = data_sources.new("alarm", "webhook", "secret", 0, OWNER), service.clock()
+    alarm, now = data_sources.DataSource("alarm", "webhook", "secret", 0, OWNER), service.clock()
 
     def subscribe(tx: Tx) -> None:
         data_sources.add(tx, alarm, now)

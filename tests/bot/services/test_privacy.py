@@ -26,7 +26,7 @@ from bot.services.people.privacy import WORDS, Export, FileCounts, FoundWords, O
 from bot.services.results import Plain, Result
 from memory.erasure import personal_tables
 from memory.folders import rows as folders
-from memory.folders.rows import NewFolder
+from memory.folders.rows import Folder
 from memory.people import person_settings
 from memory.people.audience import OWNER
 from memory.people.person_settings import Times
@@ -590,7 +590,7 @@ async def test_a_log_that_a_reader_keeps_is_given_up_soon(tmp_path: Path, monkey
             with closing(connect(file.path)) as raw, capture_logs() as logs:
                 raw.execute("BEGIN")
                 raw.execute("SELECT count(*) FROM agents").fetchone()
-                await file.write(SETUP, lambda tx: folders.create(tx, NewFolder("a", "virtual", OWNER), NOW))
+                await file.write(SETUP, lambda tx: folders.create(tx, Folder("a", "virtual", OWNER), NOW))
                 async with asyncio.timeout(10):
                     await erasure_everywhere._emptied(file)
             assert [entry["event"] for entry in logs] == ["wal_not_truncated"]

@@ -20,7 +20,7 @@ from memory.agents import Agent, seed_agent
 from memory.blocks import Author, NewBlock
 from memory.blocks.changes import SYSTEM
 from memory.folders import rows as folders
-from memory.folders.rows import Folder, NewFolder
+from memory.folders.rows import Folder
 from memory.people.audience import PUBLIC, Scope, Trust
 from memory.search import vectors
 from memory.search.all_domains import search
@@ -276,7 +276,7 @@ async def test_what_is_late_for_a_search_is_said_where_no_service_embeds_it(
 
 async def test_a_folders_own_model_gets_its_passages_and_nothing_else(tmp_path: Path, server: EmbeddingServer) -> None:
     def papers(tx: Tx) -> Folder:
-        made = folders.create(tx, NewFolder("papers", "virtual", GUILD, embedding_model="openai:own"), NOON)
+        made = folders.create(tx, Folder("papers", "virtual", GUILD, embedding_model="openai:own"), NOON)
         folders.attach(tx, made.id, STAR, "read", NOON)
         folders.put(tx, made, folders.from_content("a.txt", b"ferry"), NOON)
         return made
@@ -309,7 +309,7 @@ async def test_a_folders_own_model_gets_its_passages_and_nothing_else(tmp_path: 
 
 async def test_a_model_that_fails_does_not_hold_up_another(tmp_path: Path, server: EmbeddingServer) -> None:
     def add(tx: Tx) -> None:
-        made = folders.create(tx, NewFolder("papers", "virtual", GUILD, embedding_model="openai:own"), NOON)
+        made = folders.create(tx, Folder("papers", "virtual", GUILD, embedding_model="openai:own"), NOON)
         folders.put(tx, made, folders.from_content("a.txt", b"ferry"), NOON)
 
     server.usual = lambda texts: saying("down", 500)(texts) if "ferry" in str(texts) else openai(texts)

@@ -8,7 +8,7 @@ import pytest
 from memory.folders import disk
 from memory.folders import rows as folders
 from memory.folders.index import Progress, index
-from memory.folders.rows import Folder, NewFolder
+from memory.folders.rows import Folder
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, person_audience
 from memory.search import vectors
 from memory.search.all_domains import search
@@ -29,7 +29,7 @@ OTHER = AgentId("agt_other")
 
 
 def virtual(tx: Tx, name: str = "notes", audience: Audience = OWNER, agent: AgentId = STAR) -> Folder:
-    folder = folders.create(tx, NewFolder(name, "virtual", audience, "Notes"), NOON)
+    folder = folders.create(tx, Folder(name, "virtual", audience, "Notes"), NOON)
     folders.attach(tx, folder.id, agent, "read", NOON)
     return folder
 
@@ -187,7 +187,7 @@ def papers(tmp_path: Path) -> Path:
 
 async def local(database: Database, directory: Path) -> Folder:
     def work(tx: Tx) -> Folder:
-        folder = folders.create(tx, NewFolder("papers", "local", OWNER, path=str(directory)), NOON)
+        folder = folders.create(tx, Folder("papers", "local", OWNER, path=str(directory)), NOON)
         folders.attach(tx, folder.id, STAR, "read", NOON)
         return folder
 

@@ -8,7 +8,7 @@ from memory.erasure import personal_tables
 from memory.erasure.one_constellation import separate
 from memory.people import identities
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
-from memory.people.identities import CODE_LIFE, MOST_LINKED, MOST_OPEN, HalfLink, Link
+from memory.people.identities import CODE_LIFE, MOST_LINKED, MOST_OPEN, Link
 from memory.permission_requests import Request
 from memory.queue import turns
 from memory.queue.inbox import Place
@@ -21,10 +21,10 @@ from tests.memory.parts import ANN, BOB, GUILD, MAIN, NOON, STAR, begun, taken
 A, B, C, D = (PersonId(f"discord:{name}") for name in "1234")
 
 
-def link(tx: Tx, one: PersonId, other: PersonId) -> HalfLink | Link | None:
+def link(tx: Tx, one: PersonId, other: PersonId) -> Link | None:
     """All of it: the first code to one, said by the other; the second to the other, said by the one."""
     assert identities.issue_code(tx, one, "FIRST", NOON)
-    assert identities.redeem_code(tx, other, "FIRST", "SECOND", NOON) == HalfLink(one, "SECOND")
+    assert identities.redeem_code(tx, other, "FIRST", "SECOND", NOON) == Link(one, proven=False)
     return identities.redeem_code(tx, one, "SECOND", "", NOON)
 
 
@@ -32,22 +32,18 @@ def sets(tx: Tx) -> set[frozenset[PersonId]]:
     return set(identities.links(tx).values())
 
 
-def test_both_sides_prove_it(registry: Tx) -> None:
-    assert link(registry, A, B) == Link(B)
-    assert identities.links(registry) == {A: frozenset({A, B}), B: frozenset({A, B})}
-
-
-def test_one_side_proves_nothing(registry: Tx) -> None:
+def test_one_side_proves_nothing_and_both_do(registry: Tx) -> None:
     identities.issue_code(registry, A, "FIRST", NOON)
     assert identities.redeem_code(registry, A, "FIRST", "X", NOON) is None, "the same account"
     assert identities.redeem_code(registry, B, "WRONG", "X", NOON) is None
-    assert identities.redeem_code(registry, B, "FIRST", "SECOND", NOON) == HalfLink(A, "SECOND")
+    assert identities.redeem_code(registry, B, "FIRST", "SECOND", NOON) == Link(A, proven=False)
     assert identities.redeem_code(registry, C, "FIRST", "X", NOON) is None, "a code works once"
     assert identities.redeem_code(registry, B, "SECOND", "X", NOON) is None, "it is not theirs to say"
     assert identities.redeem_code(registry, C, "SECOND", "X", NOON) is None
     assert identities.links(registry) == {}
-    assert identities.redeem_code(registry, A, "SECOND", "X", NOON) == Link(B)
+    assert identities.redeem_code(registry, A, "SECOND", "X", NOON) == Link(B, proven=True)
     assert identities.redeem_code(registry, A, "SECOND", "X", NOON) is None
+    assert identities.links(registry) == {A: frozenset({A, B}), B: frozenset({A, B})}
 
 
 def test_codes_end_at_their_time_and_a_new_one_replaces_the_old(registry: Tx) -> None:
@@ -55,7 +51,7 @@ def test_codes_end_at_their_time_and_a_new_one_replaces_the_old(registry: Tx) ->
     assert identities.redeem_code(registry, B, "FIRST", "SECOND", NOON + CODE_LIFE) is None
     identities.issue_code(registry, A, "OTHER", NOON)
     assert identities.redeem_code(registry, B, "FIRST", "SECOND", NOON) is None
-    assert identities.redeem_code(registry, B, "OTHER", "SECOND", NOON) == HalfLink(A, "SECOND")
+    assert identities.redeem_code(registry, B, "OTHER", "SECOND", NOON) == Link(A, proven=False)
     assert identities.redeem_code(registry, A, "SECOND", "X", NOON + CODE_LIFE) is None
 
 
@@ -71,12 +67,12 @@ def test_links_join_what_each_side_has_up_to_a_limit(registry: Tx) -> None:
     link(registry, A, B)
     link(registry, C, D)
     assert sets(registry) == {frozenset({A, B}), frozenset({C, D})}
-    assert link(registry, B, C) == Link(C)
+    assert link(registry, B, C) == Link(C, proven=True)
     assert sets(registry) == {frozenset({A, B, C, D})}
     many = [PersonId(f"discord:{number}") for number in range(100, 100 + MOST_LINKED - 4)]
-    assert all(link(registry, A, one) == Link(one) for one in many)
+    assert all(link(registry, A, one) == Link(one, proven=True) for one in many)
     assert link(registry, A, PersonId("discord:999")) is None
-    assert link(registry, A, B) == Link(B), "linked already"
+    assert link(registry, A, B) == Link(B, proven=True), "linked already"
     assert registry.number("SELECT count(*) FROM users") == 1
 
 

@@ -279,7 +279,7 @@ def lived(tx: Tx) -> None:
     who = STAR, ANN, DIRECT.id, running.id, direct.message
     feedback.note(tx, feedback.Signal.CORRECTION, items.By(Scope(own), trust, NOON, *who))
     block(tx, "discord_user:ann", GUILD, SECRET, about=ANN)
-    folder = folders.create(tx, folders.NewFolder("shared", "virtual", GUILD), NOON)
+    folder = folders.create(tx, folders.Folder("shared", "virtual", GUILD), NOON)
     held = folders.from_content("hers.txt", f"the word is {SECRET}".encode())
     folders.put(tx, folder, replace(held, name=f"{SECRET}.txt", people=(ANN,)), NOON)
     block(tx, "scratchpad", person_audience(ANN), SECRET, edits=120)  # enough for checkpoints
@@ -313,7 +313,7 @@ def others(tx: Tx) -> None:
     entry_changes.insert(tx, STAR, NewEntry("a tortoise", Origin(Scope(GUILD), Trust.APPROVED, BOB, row.message)), NOON)
     block(tx, "discord_user:bob", GUILD, "tortoise", about=BOB)
     block(tx, "plans", OWNER, "tortoise")
-    folder = folders.create(tx, folders.NewFolder("others", "virtual", GUILD), NOON)
+    folder = folders.create(tx, folders.Folder("others", "virtual", GUILD), NOON)
     folders.put(tx, folder, replace(folders.from_content("b.txt", b"a tortoise"), people=(BOB,)), NOON)
 
 

@@ -1,19 +1,23 @@
 """Keys to the dashboard and the API as a store: each opens only what it is for, and only while it is valid."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
 from memory.people import web_keys
-from memory.people.web_keys import CODE_LIFE, KEPT, KeyScope, Kind, NewKey, RequestState
+from memory.people.web_keys import CODE_LIFE, KEPT, KeyScope, Kind, RequestState, WebKey
 from memory.store.database import Tx
+from memory.store.ids import PersonId
 from tests.memory.parts import ANN, BOB, NOON
 
-CODE, SESSION, TOKEN = (NewKey(kind, KeyScope.OWN, kind, ANN) for kind in Kind)
+
+def made(registry: Tx, kind: Kind, at: datetime = NOON, person: PersonId = ANN) -> str:
+    """The secret of a new key."""
+    return web_keys.add(registry, WebKey(kind, KeyScope.OWN, kind, at, person))
 
 
 def test_a_key_is_found_by_its_secret_and_kind_until_it_expires(registry: Tx) -> None:
-    code, token = web_keys.add(registry, CODE, NOON), web_keys.add(registry, TOKEN, NOON)
+    code, token = made(registry, Kind.CODE), made(registry, Kind.PROGRAM)
     ends = NOON + CODE_LIFE
     valid = (code, Kind.CODE, NOON), (token, Kind.PROGRAM, NOON), (token, Kind.PROGRAM, ends)
     for secret, kind, now in valid:
@@ -25,11 +29,11 @@ def test_a_key_is_found_by_its_secret_and_kind_until_it_expires(registry: Tx) ->
     assert [key.kind for key in web_keys.listing(registry, Kind.PROGRAM, NOON)] == [Kind.PROGRAM]
     assert web_keys.listing(registry, Kind.CODE, ends) == []
     with pytest.raises(ValueError, match="token"):
-        web_keys.add(registry, TOKEN, NOON)
+        made(registry, Kind.PROGRAM)
 
 
 def test_a_code_signs_in_once_and_takes_no_other_with_it(registry: Tx) -> None:
-    code, other = web_keys.add(registry, CODE, NOON), web_keys.add(registry, CODE, NOON)
+    code, other = made(registry, Kind.CODE), made(registry, Kind.CODE)
     secret = web_keys.use_sign_in_code(registry, code, "browser", NOON)
     assert secret is not None
     session = web_keys.find(registry, Kind.SESSION, secret, NOON)
@@ -47,9 +51,9 @@ def test_a_code_signs_in_once_and_takes_no_other_with_it(registry: Tx) -> None:
 
 
 def test_too_many_codes_of_a_person_push_out_their_own_oldest_alone(registry: Tx) -> None:
-    bobs = web_keys.add(registry, NewKey(Kind.CODE, KeyScope.OWN, "code", BOB), NOON)
-    token, session = web_keys.add(registry, TOKEN, NOON), web_keys.add(registry, SESSION, NOON)
-    codes = [web_keys.add(registry, CODE, NOON + timedelta(seconds=n)) for n in range(11)]
+    bobs = made(registry, Kind.CODE, person=BOB)
+    token, session = made(registry, Kind.PROGRAM), made(registry, Kind.SESSION)
+    codes = [made(registry, Kind.CODE, NOON + timedelta(seconds=n)) for n in range(11)]
     now = NOON + timedelta(seconds=11)
     assert [web_keys.find(registry, Kind.CODE, code, now) is not None for code in codes] == [False, *[True] * 10]
     for kind, secret in ((Kind.CODE, bobs), (Kind.PROGRAM, token), (Kind.SESSION, session)):

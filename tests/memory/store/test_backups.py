@@ -15,7 +15,7 @@ from memory import permission_grants
 from memory.people import access, identities, privacy_choices, web_keys
 from memory.people.access import Rule
 from memory.people.privacy_choices import PrivacyChoice
-from memory.people.web_keys import KeyScope, NewKey
+from memory.people.web_keys import KeyScope, WebKey
 from memory.store import backups, erasure_records
 from memory.store.backups import BackupFailed
 from memory.store.clock import to_text
@@ -274,7 +274,7 @@ async def test_what_was_ended_since_stays_ended(tmp_path: Path) -> None:
 
     def begin(tx: Tx) -> None:
         for name in ("kept", "revoked"):
-            web_keys.add(tx, NewKey(web_keys.Kind.PROGRAM, KeyScope.ADMIN, name), NOW)
+            web_keys.add(tx, WebKey(web_keys.Kind.PROGRAM, KeyScope.ADMIN, name, NOW))
         for one, other in ((ANN, PersonId("bluesky:ann")), (PersonId("discord:bob"), PersonId("bluesky:bob"))):
             identities.issue_code(tx, one, f"first of {one}", NOW)
             identities.redeem_code(tx, other, f"first of {one}", f"second of {one}", NOW)

@@ -297,7 +297,7 @@ def test_a_migration_without_room_for_the_copy_leaves_none_and_the_file_as_it_wa
 def test_sources_keep_their_agents_and_what_was_seen(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with before(58, path, monkeypatch) as tx:
         seed_agent(tx, Agent(AgentId("Star"), "Star", "", "", "", ()), NOW)
-        data_sources.add(tx, data_sources.new("news", "feed", "https://example.org", 30, PUBLIC), NOW)
+        data_sources.add(tx, data_sources.DataSource("news", "feed", "https://example.org", 30, PUBLIC), NOW)
         source = data_sources.listing(tx)[0]
         data_sources.subscribe(tx, Subscription(AgentId("Star"), source.id, "New"), NOW)
         data_sources.see(tx, source.id, {"a": "1"}, (), NOW)

@@ -12,7 +12,7 @@ from bot.agents.permissions.who_may import Approver
 from bot.models.base import Call, Request
 from memory import agents
 from memory.folders import rows as folders
-from memory.folders.rows import Access, Folder, FolderKind, NewFolder
+from memory.folders.rows import Access, Folder, FolderKind
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust
 from memory.permission_requests import Verdict
 from memory.store.database import Tx
@@ -38,7 +38,7 @@ class Scene:
     ) -> Folder:
         def work(tx: Tx) -> Folder:
             path = str(self.papers.resolve()) if kind == "local" else ""
-            folder = folders.create(tx, NewFolder(name, kind, audience, f"about {name}", path), NOON)
+            folder = folders.create(tx, Folder(name, kind, audience, f"about {name}", path), NOON)
             folders.attach(tx, folder.id, agents.agents(tx)[0].id, access, NOON)
             return folder
 

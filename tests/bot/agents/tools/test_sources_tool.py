@@ -25,7 +25,7 @@ CONTEXT = ToolContext(HERE, AGENT, None, NOON, NO_DATABASE)
 @pytest.fixture
 def tx() -> Tx:
     made = store(**{AGENT.id: AGENT.name})
-    data_sources.add(made, data_sources.new("news", "feed", "https://example.org/secret-token", 30, OWNER), NOON)
+    data_sources.add(made, data_sources.DataSource("news", "feed", "https://example.org/secret-token", 30, OWNER), NOON)
     return made
 
 
