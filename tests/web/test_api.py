@@ -151,7 +151,7 @@ async def test_who_reads_an_answer_slowly_gets_all_of_it(tmp_path: Path, monkeyp
 
 async def test_no_token_is_called_as_what_would_make_its_conversation_that_of_the_dashboard(tmp_path: Path) -> None:
     async with site(tmp_path) as s:
-        with pytest.raises(UserError, match="the dashboard's own"):
+        with pytest.raises(UserError, match="The name dashboard is reserved"):
             await s.call("token.create", name="dashboard", scope="chat")
         await s.call("token.create", name="Dashboard2", scope="chat")
 

@@ -107,7 +107,7 @@ class WebAccess(Struct, frozen=True):
         may = KeyScope(scope)
         only = None
         if name == DASHBOARD:
-            raise UserError("The name {name} is the dashboard's own: choose another one.", name=name)
+            raise UserError("The name {name} is reserved. Choose another one.", name=name)
         if agent and may is not KeyScope.CHAT:
             raise UserError("A token for one agent must have the scope chat: other scopes can see everything.")
         if agent:
