@@ -1,21 +1,19 @@
 """Converts received posts to notifications. Pure."""
 
-import hashlib
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 
 from memory.people.audience import PUBLIC, Trust
-from memory.queue.payloads import BlockNote, Quotation
+from memory.queue.payloads import Quotation
 from memory.store.records import replace
 from sources.base import Attachment, Kind, Notification, Place, PlaceKind, Speaker
 from sources.bluesky.answer_rules import OwnAccount, answers, excluded_word
+from sources.bluesky.blocks import blocks
 from sources.bluesky.identifiers import NAME, person_id, thread_place
 from sources.bluesky.server_responses import Account, Post
 from sources.bluesky.settings import BlueskySettings
-from sources.bluesky.threads import Thread, lines, person_profile, thread_profile
+from sources.bluesky.threads import Thread, lines
 from sources.text import flatten, sendable
-
-_MOST_LABEL = 100
 
 
 def place_of(thread: Thread, hidden: Callable[[Post], bool]) -> Place:
@@ -107,7 +105,7 @@ def notifications(
                 quoted=_quoted(each, by_uri, us, hidden),
                 attachments=_pictures(each),
                 background=lines(around, us.did, hidden, partial(_comes, posts, standing, parent)) if last else (),
-                blocks=_blocks(each, by_uri.get(each.uri, each), thread, us, hidden),
+                blocks=blocks(each, by_uri.get(each.uri, each), thread, us.did, hidden),
                 mentioned={person_id(did): flatten(words) for did, words in each.mentions.items() if did != us.did},
             )
         )
@@ -140,31 +138,4 @@ def _pictures(post: Post) -> tuple[Attachment, ...]:
         Attachment(f"image {number}", image.content_type, image.size, url=image.url)
         for number, image in enumerate(post.images, 1)
         if image.url.startswith("https://")
-    )
-
-
-def _label(kind: str, identifier: str) -> str:
-    """A block's label; an id that is too long for one (a DID may have 2,000 characters) becomes a digest."""
-    label = f"{kind}:{identifier}"
-    if len(label) <= _MOST_LABEL:
-        return label
-    return f"{kind}:{hashlib.sha256(identifier.encode()).hexdigest()[:32]}"
-
-
-def _blocks(
-    post: Post, view: Post, thread: Thread, us: OwnAccount, hidden: Callable[[Post], bool]
-) -> tuple[BlockNote, ...]:
-    """The blocks of the thread and of the person, by record and DID, so that they survive a rename."""
-    return (
-        BlockNote(
-            label=_label("bluesky_thread", thread.post.root.uri),
-            description="Notes on this Bluesky thread; everyone may know them.",
-            profile=thread_profile(thread, us.did, hidden),
-        ),
-        BlockNote(
-            label=_label("bluesky_user", post.author.did),
-            description="About the speaker; everyone may know it.",
-            profile=person_profile(view.author, f"{post.at:%Y-%m-%d %H:%M} UTC"),
-            about=person_id(post.author.did),
-        ),
     )

@@ -5,12 +5,13 @@ from msgspec import Struct
 from memory.store.logs import Log
 from memory.store.records import replace
 from sources.bluesky.answer_rules import vacates
+from sources.bluesky.blocks import person_profile
 from sources.bluesky.conversion import as_shown, hidden_from
 from sources.bluesky.failures import CallRefused, NoAnswer
 from sources.bluesky.server_responses import Account, Post, account, items, mapping, post
 from sources.bluesky.session import BlueskySession, SharedState
 from sources.bluesky.settings import Filters
-from sources.bluesky.threads import DEPTH, PARENTS, Thread, person_profile, siblings, thread, writers
+from sources.bluesky.threads import DEPTH, PARENTS, Thread, siblings, thread, writers
 from sources.text import flatten, one_line
 from texts import gettext_lazy
 

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from memory.store.records import replace
 from sources.bluesky.identifiers import author_of
-from sources.bluesky.server_responses import Account, Post, items, post
+from sources.bluesky.server_responses import Post, items, post
 from sources.text import one_line
 from texts import many
 
@@ -185,34 +185,3 @@ def _line(each: Post, us: str) -> str:
 
 def _who(each: Post, us: str) -> str:
     return "you" if each.author.did == us else each.author.shown
-
-
-def thread_profile(thread: Thread, us: str, hidden: Callable[[Post], bool]) -> str:
-    """A thread in a few lines, without anybody's words, and without names of people whose posts are `hidden`."""
-    root = thread.first
-    seen = [each for each in thread.posts if each is thread.post or not hidden(each)]
-    people = dict.fromkeys("you" if each.author.did == us else each.author.shown for each in seen)
-    began = "by somebody whose post is not shown"
-    if root is not None and root in seen:
-        began = f"by: {'you' if root.author.did == us else root.author.shown}, {root.at:%Y-%m-%d %H:%M} UTC"
-    return "\n".join(
-        [
-            f"First post: {thread.post.root.uri}",
-            f"Begun {began}",
-            f"Here: {', '.join(list(people)[:20])}",
-            f"Newest post to you: {thread.post.uri}",
-        ]
-    )
-
-
-def person_profile(who: Account, seen: str = "") -> str:
-    """The public data of a person; `seen`: when they last addressed us."""
-    parts = [
-        ("Name", who.shown),
-        ("Handle", one_line(who.handle)),
-        ("DID", who.did),
-        ("About themselves", one_line(who.description)),
-        ("A bot", "yes, by its own word" if who.is_bot else ""),
-        ("Last seen", seen),
-    ]
-    return "\n".join(f"{what}: {value}" for what, value in parts if value)

@@ -6,7 +6,6 @@ Files are downloaded from Discord's servers alone. Whether a message is answered
 import asyncio
 import dataclasses
 import re
-from collections.abc import Iterable
 from datetime import datetime
 from urllib.parse import urlsplit
 
@@ -14,15 +13,14 @@ import aiohttp
 import discord
 from msgspec import Struct
 
-from memory.queue.payloads import BlockNote, Quotation
+from memory.queue.payloads import Quotation
 from memory.store.faults import call_point, outside
-from memory.store.ids import PersonId
 from memory.store.records import replace
 from sources.attachments import MAX_TEXT, consider, may_be_text, with_text
-from sources.base import Attachment, Kind, Notification, Place, PlaceKind, Speaker, deletion
+from sources.base import Attachment, Kind, Notification, Place, Speaker, deletion
 from sources.discord.answer_rules import Author, DiscordMessage, trust_of
+from sources.discord.blocks import blocks, role_names
 from sources.discord.cards import words_of
-from sources.discord.markup import BLOCKS_ARE_FOR
 from sources.discord.places import NAME, ChannelInfo, channel_info, person_id, shortened
 from sources.discord.settings import DiscordSettings
 from sources.discord.shared_state import SharedState
@@ -186,9 +184,6 @@ async def _read(one: Attachment) -> Attachment:
     return with_text(one, body)
 
 
-MOST_ROLES = 20
-"""Roles of a person that are named; the others are counted."""
-
 _GREETINGS = r"hey|hi|hello|ok|okay|thanks|thank you|good (?:morning|evening|night)|hallo|moin|servus|danke"
 _TAG = re.compile(r"<(@!?|@&|#)(\d{1,20})>")
 _EMOJI = re.compile(r"<a?(:\w{1,40}:)\d{1,20}>")
@@ -244,7 +239,7 @@ def to_notification(message: DiscordMessage, around: MessageContext, *, answer: 
         answer=answer,
         position=str(message.id),
         quoted=message.quoted,
-        blocks=blocks(message.author, around),
+        blocks=blocks(message.author, around.info, around.participants),
         mentioned=names,
     )
 
@@ -281,7 +276,7 @@ def to_reaction(reaction: Reaction, around: MessageContext) -> Notification:
         at=reaction.at,
         text=one_line(reaction.emoji, 64),
         answer=False,
-        blocks=blocks(reaction.author, around),
+        blocks=blocks(reaction.author, around.info, around.participants),
     )
 
 
@@ -293,45 +288,3 @@ def speaker_of(author: Author, settings: DiscordSettings) -> Speaker:
         roles=role_names(author),
         trust=trust_of(author, settings),
     )
-
-
-def role_names(author: Author) -> tuple[str, ...]:
-    return tuple(name for name in (flatten(role) for role in list(author.roles.values())[:MOST_ROLES]) if name)
-
-
-def _more(author: Author) -> str:
-    left = len(author.roles) - MOST_ROLES
-    return f" and {left} more" if left > 0 else ""
-
-
-def blocks(author: Author, around: MessageContext) -> tuple[BlockNote, ...]:
-    """The ephemeral blocks of the place and of the person, by id, so that they survive a rename."""
-    info = around.info
-    thread = info.kind is PlaceKind.THREAD
-    lines = [
-        ("Thread" if thread else "Channel", info.name),
-        ("Server", info.guild_name),
-        ("Topic", info.topic),
-        ("Recently here", ", ".join(around.participants)),
-    ]
-    user = [
-        ("Name here", author.shown),
-        ("Username", flatten(author.username)),
-        ("Roles here", ", ".join(role_names(author)) + _more(author)),
-        ("Member since", author.joined.date().isoformat() if author.joined else ""),
-    ]
-    about: PersonId = person_id(author.id)
-    return (
-        BlockNote(
-            label=f"discord_{'thread' if thread else 'channel'}:{info.id}",
-            description=BLOCKS_ARE_FOR[1 if thread else 0],
-            profile=_profile(lines),
-        ),
-        BlockNote(
-            label=f"discord_user:{author.id}", description=BLOCKS_ARE_FOR[2], profile=_profile(user), about=about
-        ),
-    )
-
-
-def _profile(lines: Iterable[tuple[str, str]]) -> str:
-    return "\n".join(f"{what}: {value}" for what, value in lines if value)
