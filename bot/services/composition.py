@@ -22,7 +22,7 @@ from bot.agents.mcp import Servers
 from bot.agents.notices import owner_notices
 from bot.agents.permissions.approval_requests import Broker
 from bot.agents.rate_limits import Rates
-from bot.agents.source_news import DataSources
+from bot.agents.source_checks import DataSources
 from bot.agents.tools import make_tools, web_tools
 from bot.agents.tools.halt import EmergencyHaltTool
 from bot.agents.tools.recall import RecallTool
@@ -56,10 +56,10 @@ from bot.services.memory.dreams import Dreams
 from bot.services.memory.facts import Facts
 from bot.services.memory.folders import Folders
 from bot.services.memory.foreign_imports import Imports
+from bot.services.memory.nights import UnattendedTurns
 from bot.services.memory.projects import Projects
 from bot.services.memory.search import Search
 from bot.services.memory.summaries import Summaries
-from bot.services.memory.unattended_turns import UnattendedTurns
 from bot.services.memory.why import Why
 from bot.services.people.access import Access, configured_rules
 from bot.services.people.approvals import Approvals

@@ -14,7 +14,7 @@ from urllib.parse import quote
 import pytest
 
 from bot.errors import UserError
-from bot.interfaces.web import logs, memory_pages, pages
+from bot.interfaces.web import logs, memory_pages, message_pages, pages
 from bot.interfaces.web.memory_pages import side_by_side
 from bot.interfaces.web.render import badge, excerpt, markdown, money, number
 from bot.logs import setup_logs
@@ -324,7 +324,7 @@ async def test_a_chat_is_searched_and_its_messages_have_links(s: Site) -> None:
 
 
 async def test_older_messages_are_a_page_further_on(s: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory_pages, "_MOST", 2)
+    monkeypatch.setattr(message_pages, "_MOST", 2)
     for text in ("the first", "the second", "the third"):
         await said(s, text)
     page = (await s.get("/messages")).text

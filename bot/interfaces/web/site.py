@@ -16,7 +16,17 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from bot.interfaces.web import chat_pages, mcp, memory_pages, monitoring, openai_api, pages, rest, webhooks
+from bot.interfaces.web import (
+    chat_pages,
+    mcp,
+    memory_pages,
+    message_pages,
+    monitoring,
+    openai_api,
+    pages,
+    rest,
+    webhooks,
+)
 from bot.interfaces.web.refusals import FOR_PROGRAMS, Refusal
 from bot.interfaces.web.render import STATIC
 from bot.interfaces.web.request import FAILURES, Context
@@ -61,7 +71,12 @@ class IdleTimeoutConnection(H11Protocol):
 
 Handler: TypeAlias = Callable[[Context], Awaitable[Response]]
 
-PAGES: tuple[tuple[str, Handler], ...] = (*pages.ROUTES, *memory_pages.ROUTES, *chat_pages.ROUTES)
+PAGES: tuple[tuple[str, Handler], ...] = (
+    *pages.ROUTES,
+    *memory_pages.ROUTES,
+    *message_pages.ROUTES,
+    *chat_pages.ROUTES,
+)
 PROGRAMS: tuple[tuple[str, str, Handler], ...] = (*openai_api.ROUTES, *rest.ROUTES, *webhooks.ROUTES, *mcp.ROUTES)
 
 

@@ -271,7 +271,7 @@ def test_every_route_that_takes_words_is_tried_or_calls_operations() -> None:
 # ---------------------------------------------------------------------------------------------------- what happens
 
 EVENTS = {
-    "bot/agents/source_news.py": "above",
+    "bot/agents/source_checks.py": "above",
     "bot/agents/tools/send_message.py": "an agent's words, under the line of their writer (tests/bot/agents/groups)",
     "bot/agents/tools/members.py": "an agent's words, quoted (tests/bot/agents/groups)",
     "bot/agents/groups/sleeptime.py": "words of the configuration",

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from bot.agents.context.quotes import PromptText, display_name, line, passage, quotation, say
 from bot.agents.permissions.approval_rules import Caution
-from bot.agents.source_news import KIND as SOURCES
-from bot.agents.source_news import TEMPLATE, News, instructions, items
+from bot.agents.source_checks import KIND as SOURCES
+from bot.agents.source_checks import TEMPLATE, News, instructions, items
 from bot.agents.tools import RESERVED, make_tools
 from bot.agents.tools.base import Arguments, Outcome, ReadTool, Tool, ToolContext
 from bot.agents.tools.bluesky import BlueskyReadTool

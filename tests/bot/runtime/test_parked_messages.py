@@ -6,7 +6,7 @@ import pytest
 
 from bot.agents.notices import Notices
 from bot.agents.rate_limits import Rates
-from bot.agents.source_news import DataSources
+from bot.agents.source_checks import DataSources
 from bot.runtime.bootstrap import agents_changed
 from memory import agents, data_sources
 from memory.agents import Status

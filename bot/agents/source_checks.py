@@ -1,4 +1,4 @@
-"""Checks data sources on schedule, takes deliveries to webhooks, and queues an event for every subscribed agent.
+"""Checks feeds, calendars and pages that agents follow, when and how often, and tells the agents what is new.
 
 A source's text is quoted and trusted like a web page: the turn that it starts has no more rights than that. It has a
 place of its own, as a patrol does, so the agent does not see it in conversations with people.
