@@ -18,7 +18,7 @@ SERVERS = {
 }
 _UNSIGNED = {"google": {"thought_signature": "skip_thought_signature_validator"}}
 """Google wants every call back with its signature, or with this word (https://ai.google.dev/gemini-api/docs/openai)."""
-_KEPT_MESSAGES, _KEPT_PROMPTS, _KEPT_TOOLS = 1_000, 100, 500
+_KEPT_PARTS, _KEPT_PROMPTS = 1_500, 100
 _FINISH: dict[str, Finish] = {"length": "length", "max_tokens": "length", "content_filter": "filter"}
 
 
@@ -46,7 +46,7 @@ class ChatCompletions:
             "stream_options": {"include_usage": True},
         }
         if request.tools:
-            found["tools"] = _listed(map(self._offered, request.tools))
+            found["tools"] = _listed(map(self._encoded, request.tools))
             forced = any(tool.name == request.force_tool for tool in request.tools)
             chosen = {"type": "function", "function": {"name": request.force_tool}}
             found["tool_choice"] = chosen if forced else "auto"
@@ -76,15 +76,10 @@ class ChatCompletions:
                 return ""
         raise answer.garbage()
 
-    # What is in the next request, too, as the same objects: most of a conversation, and the tools.
-
     @cached_property
-    def _encoded(self) -> MadeOf[Message, EncodedPart]:
-        return MadeOf(self._message, _KEPT_MESSAGES)
-
-    @cached_property
-    def _offered(self) -> MadeOf[ToolSpec, EncodedPart]:
-        return MadeOf(self._tool, _KEPT_TOOLS)
+    def _encoded(self) -> MadeOf[Message | ToolSpec, EncodedPart]:
+        """For what is in the next request, too, as the same object: most of a conversation, and the tools."""
+        return MadeOf(self._part, _KEPT_PARTS)
 
     def _messages(self, request: Request) -> EncodedPart:
         every = [_said("system", request.system)] if request.system.strip() else []
@@ -96,12 +91,15 @@ class ChatCompletions:
                 case UserMessage(images=()) | AssistantMessage(calls=()) | ToolMessage(data=None):
                     every.append(self._encoded(message))
                 case _:
-                    every.append(self._message(message))
+                    every.append(self._part(message))
             before = message
         return _listed(every)
 
-    def _message(self, message: Message) -> EncodedPart:
+    def _part(self, message: Message | ToolSpec) -> EncodedPart:
         match message:
+            case ToolSpec():
+                about = {"description": message.description, "parameters": self._shape(message.parameters)}
+                return EncodedPart(as_json({"type": "function", "function": {"name": message.name, **about}}))
             case ToolMessage(call_id, _, text):
                 return _said("tool", normalization.shown(text), self._id(call_id))
             case AssistantMessage(text, ()):
@@ -115,10 +113,6 @@ class ChatCompletions:
         pictures = [{"type": "image_url", "image_url": {"url": url}} for url in message.images]
         content = [{"type": "text", "text": normalization.shown(message.text)}, *pictures]
         return EncodedPart(as_json({"role": "user", "content": content}))
-
-    def _tool(self, tool: ToolSpec) -> EncodedPart:
-        function = {"name": tool.name, "description": tool.description, "parameters": self._shape(tool.parameters)}
-        return EncodedPart(as_json({"type": "function", "function": function}))
 
     def _id(self, given: str) -> str:
         """A call's id in the provider's form, even if another model made the call: Mistral refuses other forms."""

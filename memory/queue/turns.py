@@ -209,7 +209,7 @@ def unfinished(rows: Rows, of: AgentId | PlaceId) -> tuple[TurnId, ...]:
     return tuple(TurnId(row["id"]) for row in rows.all(sql, (of,)))
 
 
-def note_use(tx: Tx, turn: Turn, kind: Literal["entry", "message", "block", "summary"], row_id: str) -> None:
+def note_use(tx: Tx, turn: Turn, kind: Literal["entry", "message", "block", "blocks", "summary"], row_id: str) -> None:
     """Record that the turn's answer used a row, for explanations; for a passage, its entry is recorded."""
     if kind == "entry":
         whole = tx.one("SELECT coalesce(parent_entry_id, id) FROM archival_entries WHERE id = ?", (row_id,))
@@ -219,11 +219,9 @@ def note_use(tx: Tx, turn: Turn, kind: Literal["entry", "message", "block", "sum
 
 
 def note_shown(tx: Tx, turn: Turn, blocks: Iterable[BlockId], entries: Iterable[EntryId] = ()) -> None:
-    """Record which rows a model was shown: the blocks, which are mostly the same in the next turn, in one row, and the
-    entries that were not deleted meanwhile."""
+    """Record which rows a model was shown: the blocks, all in one row, and the entries that are still there."""
     if shown := list(blocks):
-        values: dict[str, Value] = {"turn_id": turn.id, "kind": "blocks", "row_id": json.dumps(shown)}
-        tx.insert("turn_uses", {**values, "audience": turn.scope.audience}, ignore=True)
+        note_use(tx, turn, "blocks", json.dumps(shown))
     if recalled := list(entries):
         sql = """INSERT INTO turn_uses (turn_id, kind, row_id, audience)
                  SELECT ?, 'entry', coalesce(parent_entry_id, id), ? FROM archival_entries

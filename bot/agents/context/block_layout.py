@@ -80,9 +80,8 @@ def lay_out(
             last = "append" if count == 1 else f"{count} appends"
             called = attribute(each.address)
             lacking.append(say("[block {called} above lacks your last {last} in view]", called=called, last=last))
-    everywhere = [each for each in above if each.audience == PUBLIC]
-    here = [each for each in above if each.audience != PUBLIC]
-    return BlockLayout((*everywhere, *here), tuple(below), tuple(_unseen(logs, own)), tuple(lacking))
+    above.sort(key=lambda each: each.audience != PUBLIC)  # what is the same in every place first
+    return BlockLayout(tuple(above), tuple(below), tuple(_unseen(logs, own)), tuple(lacking))
 
 
 _Edit: TypeAlias = tuple[Literal["append", "write"], str]
