@@ -648,6 +648,14 @@ async def test_the_night_of_the_demo_is_undone(demo: Site) -> None:
     assert [each["state"] for each in undone] == ["undone"]
 
 
+async def test_somebody_who_wrote_is_blocked_without_their_id_being_typed(demo: Site) -> None:
+    button = 'name="who" value="discord:2001"><button class="quiet">Block this person'
+    assert button in (await demo.get("/people")).text
+    page = (await demo.post("/people", op="people.deny", who="discord:2001")).text
+    assert button not in page
+    assert 'value="people.forget"><input type="hidden" name="who" value="discord:2001">' in page
+
+
 async def test_words_of_ours_within_rows_are_in_the_language_of_the_reader(demo: Site) -> None:
     answered = next(row["id"] for row in await demo.call("inbox.list") if row["status"] == "done")
     await demo.call("facts.add", fact="I prefer tea to coffee")
