@@ -26,7 +26,7 @@ from memory.blocks.replay import BlockValues, Replay
 from memory.blocks.schemas import TEXT, TextSchema, segments
 from memory.blocks.sequence import SequenceHistory, text_history
 from memory.store.errors import BlockCorrupt, Refused
-from texts import gettext_lazy
+from texts import gettext_lazy, reason_of
 
 _NO_PARTS = BlockValues(TEXT, MappingProxyType({}))
 
@@ -53,14 +53,14 @@ class ChangeLog:
     @property
     def range(self) -> str:
         words = gettext_lazy("versions {start} to {version}", start=self.start, version=self.version)
-        return f"{words} ({self.why})" if self.why else words
+        return gettext_lazy("{name} ({traits})", name=words, traits=self.why) if self.why else words
 
     @property
     def readable(self) -> "ChangeLog":
         """The past as others than the owner may read it: without the versions that contain withdrawn words."""
         if self.sealed <= self.start:
             return self
-        text, why = played(self.text, self._until(self.sealed)), "what was before contains withdrawn words"
+        text, why = played(self.text, self._until(self.sealed)), gettext_lazy("earlier ones contain withdrawn words")
         later = tuple(step for step in self.steps if step.change.seq > self.sealed)
         return dataclasses.replace(self, start=self.sealed, text=text, steps=later, why=why)
 
@@ -139,8 +139,8 @@ def history_of(document: BlockDocument, archives: Sequence[Blob] = ()) -> Change
         try:
             past = _joined(archive, past)
         except BlockCorrupt as error:
-            return dataclasses.replace(past, why=str(error))
-    return dataclasses.replace(past, why=past.why or "what was before is not kept") if past.start else past
+            return dataclasses.replace(past, why=reason_of(error))
+    return dataclasses.replace(past, why=gettext_lazy("earlier ones are not kept")) if past.start else past
 
 
 def own_history(document: BlockDocument) -> ChangeLog:

@@ -50,6 +50,7 @@ from memory.store.errors import BlockChanged, BlockCorrupt, BlockRefused, BlockT
 from memory.store.ids import BlockId
 from memory.store.records import replace
 from tests.memory.blocks.block_parts import AGENT, JOB, NOW, PERSON, SHORT, author, blocks_store, made, new, row
+from texts import _, speaking
 
 WRITERS = (AGENT, PERSON, JOB, SYSTEM)
 BOOK = CompositeSchema(
@@ -188,11 +189,13 @@ def test_what_is_older_than_it_may_be_goes_for_good_and_that_is_said() -> None:
     with blocks_store() as tx:
         block = filled(tx, 40, policy, hours=1)
         found = block_history(tx, block)
-        assert found.why == "what was before is not kept"
+        assert found.why == "earlier ones are not kept"
+        with speaking("de"):
+            assert _(found.range).endswith(" bis 40 (frühere sind nicht mehr vorhanden)")
         assert (NOW + timedelta(hours=40)) - found.steps[0].change.at <= timedelta(hours=15 + 4)
         assert found.text_at(found.start) == lines(found.start)
         with pytest.raises(
-            Refused, match=rf"there is no version 3: the history has versions {found.start} to 40 \(what was"
+            Refused, match=rf"there is no version 3: the history has versions {found.start} to 40 \(earlier ones"
         ):
             found.text_at(3)
         with pytest.raises(Refused, match="there is no version 41"):
@@ -237,7 +240,7 @@ def test_an_archive_that_goes_further_than_a_rebuilt_document_is_used_as_far_as_
     assert found.change(21).writer == SYSTEM
     with pytest.raises(Refused, match="version 19 is no longer stored"):
         found.text_at(19)
-    for _ in range(9):
+    for _number in range(9):
         append_block(tx, author(policy=SHORT), "notes", "x")
     assert block_history(tx, block).text_at(3) == lines(3)
     assert verify_block(tx, block) == []

@@ -228,6 +228,6 @@ async def test_changes_that_are_too_old_go_for_good(tmp_path: Path) -> None:
             await edited(t.olga, t.general, "persona", f"My name is Carina, and {number}.")
         history = (await memory(t.olga, "history", t.general, label="persona")).text
         await t.service.stop()
-        assert "to 4 (what was before is not kept)" in history
+        assert "to 4 (earlier ones are not kept)" in history
         await t.service.said("memory", "edit", "persona", "--text", "Carina.")
         assert checkpoints(t, "persona")[-1] == 5, "the command line keeps to it without a service"
