@@ -286,8 +286,7 @@ class Runner:
                 )
                 jobs.hold(tx, job.id, now + wait, again, attempts)
                 return
-            trigger = triggers.load(held.trigger)
-            after = triggers.next_run(trigger, now)
+            after = triggers.next_after_failure(held.trigger, now)
             jobs.complete(tx, held, Completion(held.next_at or now, "failed", words, after), now)
 
         await database.write(_HOLD, work)

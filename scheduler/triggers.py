@@ -149,6 +149,14 @@ def require_stored(text: str, now: datetime) -> None:
         raise ValueError("this is no trigger") from error
 
 
+def next_after_failure(text: str, now: datetime) -> datetime | None:
+    """The next due time of a stored trigger; None also for one that cannot be read."""
+    try:
+        return next_run(load(text), now)
+    except (Refused, ValueError, LookupError, TypeError, AttributeError, OverflowError):
+        return None
+
+
 def rule_of(text: str) -> str:
     """The RFC 5545 rule of a stored trigger; empty for any other kind."""
     trigger = load(text)

@@ -156,6 +156,21 @@ async def test_a_job_whose_data_is_damaged_fails_alone(here: Harness) -> None:
     assert (await here.job("sound")).last_outcome == "run"
 
 
+@pytest.mark.parametrize(
+    "trigger", ["{", "{}", '{"cron": "a b c", "zone": "UTC"}', '{"cron": "0 4 * * *", "zone": "Mars/Base"}']
+)
+async def test_a_job_whose_trigger_is_damaged_is_given_up_alone(here: Harness, trigger: str) -> None:
+    await here.put("damaged", DateTrigger(NOON))
+    await here.put("sound", IntervalTrigger(HOUR, NOON))
+    async with here.constellations.use(here.home) as database:
+        await database.write(
+            PUT, lambda tx: tx.run("UPDATE jobs SET trigger_json = ? WHERE id = 'damaged'", (trigger,))
+        )
+    await here.pass_by(6 * HOUR, MINUTE)
+    assert (await here.job("damaged")).status is Status.FAILED
+    assert len(here.runs("sound")) == 7
+
+
 async def test_a_kind_that_nobody_knows_waits_and_says_so(here: Harness) -> None:
     await here.put("strange", DateTrigger(NOON), "of another version")
     await here.runner.tick()
