@@ -172,27 +172,14 @@ class _Here(Struct, frozen=True):
 def _wiring(services: Services, here: _Here) -> Wiring:
     rules = services.access.rules
     return Wiring(
-        seen=here.seen,
-        pass_over=here.pass_over,
-        held=here.held,
-        withdraw=here.withdraw,
-        suspect=here.suspect,
-        mark=here.served.shared.constellations.position,
-        set_mark=here.served.shared.constellations.note_position,
-        settled=services.privacy.eraser.settle,
-        opt=here.opt,
-        answered=here.answered,
-        ignored=here.served.shared.choices.ignored,
-        denied=lambda person: rules.get(person) is Rule.DENY,
-        allowed=lambda person: rules.get(person) is Rule.ALLOW,
-        decide=here.decide,
-        noted=here.noted,
-        heard=here.heard,
-        standing=here.standing,
-        paused=lambda: services.places.accounts.is_paused(NAME),
-        on_ready=lambda name: logs.ready(NAME, name=name),
-        clock=here.clock,
-    )
+        seen=here.seen, pass_over=here.pass_over, held=here.held, withdraw=here.withdraw, suspect=here.suspect,
+        mark=here.served.shared.constellations.position, set_mark=here.served.shared.constellations.note_position,
+        settled=services.privacy.eraser.settle, opt=here.opt, answered=here.answered,
+        ignored=here.served.shared.choices.ignored, denied=lambda person: rules.get(person) is Rule.DENY,
+        allowed=lambda person: rules.get(person) is Rule.ALLOW, decide=here.decide, noted=here.noted,
+        heard=here.heard, standing=here.standing, paused=lambda: services.places.accounts.is_paused(NAME),
+        on_ready=lambda name: logs.ready(NAME, name=name), clock=here.clock,
+    )  # fmt: skip
 
 
 class Account(Struct, frozen=True):

@@ -119,25 +119,12 @@ class Harness:
             return {each for each in ids if each in memory.taken}
 
         return Wiring(
-            seen=seen,
-            standing=standing,
-            held=self._held,
-            withdraw=memory.withdraw,
-            pass_over=pass_over,
-            suspect=memory.suspect,
-            mark=memory.mark,
-            set_mark=memory.set_mark,
-            settled=settled,
-            opt=opt,
-            answered=answered,
-            decide=decide,
-            noted=noted,
-            heard=heard,
-            denied=memory.denied.__contains__,
-            allowed=memory.allowed.__contains__,
-            ignored=lambda person: memory.opted.get(person, False),
+            seen=seen, standing=standing, held=self._held, withdraw=memory.withdraw, pass_over=pass_over,
+            suspect=memory.suspect, mark=memory.mark, set_mark=memory.set_mark, settled=settled, opt=opt,
+            answered=answered, decide=decide, noted=noted, heard=heard, denied=memory.denied.__contains__,
+            allowed=memory.allowed.__contains__, ignored=lambda person: memory.opted.get(person, False),
             paused=lambda: memory.paused,
-        )
+        )  # fmt: skip
 
     def deliver(self, notification: Notification) -> None:
         self.heard.append(notification)
