@@ -1,9 +1,8 @@
-"""Names that people use for agents, groups, blocks, audiences and times, and their lookup."""
+"""Names that people use for agents, groups, blocks and audiences, and their lookup."""
 
 import re
 import shlex
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Protocol, TypeVar
 
 from msgspec import Struct
@@ -19,7 +18,6 @@ from memory.people.audience import OWNER, PUBLIC, Audience, Scope, parse_audienc
 from memory.people.identities import audience_called, label_called
 from memory.store.database import Rows
 from memory.store.ids import BlockId
-from scheduler.zones import instant
 from sources.base import Directory, Endpoint, PlatformError
 from sources.bluesky.identifiers import NAME as BLUESKY
 from sources.text import place_title
@@ -106,10 +104,6 @@ def find_group(rows: Rows, name: str) -> Group:
 
 
 _LISTED = 25  # names in an error
-MOMENTS = gettext_noop("a day such as 2026-11-22, a time such as 2026-11-22 03:00, or an age such as 8h, 2d or 30m")
-"""What `moment_said` accepts."""
-_AGO = re.compile(r"(\d{1,5})\s*(m|h|d)")
-_UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 _SHARED = {
     "guild": re.compile(r"discord:[0-9]{1,20}"),
     "channel": re.compile(r"discord:[0-9]{1,20}|(?!discord:)[a-z]+:\S+"),
@@ -252,15 +246,3 @@ def named_past(rows: Rows, scope: Scope, name: str) -> tuple[NamedBlock, ChangeL
     """The block of that name with its past. Raises UserError, BlockCorrupt."""
     named = find_named(rows, scope, name)
     return named, block_history(rows, named.block.id)
-
-
-def moment_said(text: str, now: datetime, zone: tzinfo) -> datetime | None:
-    """The time that a text names (`MOMENTS`), in the zone; for a day, its beginning. None if it is not a time."""
-    said = text.strip()
-    try:
-        if ago := _AGO.fullmatch(said.lower()):
-            return now - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
-        moment = datetime.fromisoformat(said)
-        return moment.astimezone(UTC) if moment.tzinfo else instant(moment, zone)
-    except (ValueError, OverflowError):
-        return None

@@ -1,6 +1,6 @@
 """A block's past: the history in its document, and the older changes in archives.
 
-A document keeps only its newest changes, some hundreds, so that it loads quickly. `archiving.py` decides when older
+A document keeps only its newest changes, some hundreds, so that it loads quickly. `old_changes.py` decides when older
 ones move to an archive (Loro's interchange format after one line that says where it begins). The text at an old version
 is replayed from the recorded changes, since an archive has no document that Loro could check out. `store.py` reads and
 stores documents and archives.

@@ -13,10 +13,10 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from memory.blocks.archiving import USUAL, HistoryLimits, shortened
 from memory.blocks.changes import Change
 from memory.blocks.document import Base, Blob, BlobKind, BlockDocument, UnsoundBlob, Writer, pack, seal
 from memory.blocks.history import ChangeLog, history_of
+from memory.blocks.old_changes import USUAL, HistoryLimits, shortened
 from memory.store.clock import from_text
 from memory.store.database import Row, Rows, Tx, Value
 from memory.store.errors import BlockCorrupt, BlockNotFound
@@ -241,7 +241,7 @@ def _prune(tx: Tx, block: BlockId, keep: int) -> None:
 
 
 def _shortened(tx: Tx, opened: OpenBlock, now: datetime, limits: HistoryLimits) -> tuple[bytes, Base]:
-    """A snapshot for a checkpoint, and where its history begins; what `archiving.shortened` decides is done."""
+    """A snapshot for a checkpoint, and where its history begins; what `old_changes.shortened` decides is done."""
     if limits.keep is not None:
         sql = "DELETE FROM memory_block_archives WHERE block_id = ? AND newest_at < ?"
         tx.run(sql, (opened.id, now - limits.keep))

@@ -33,10 +33,8 @@ from bot.services.memory.block_results import (
 )
 from bot.services.memory.block_settings import BlockName, WritableBlock, hand_of
 from bot.services.names import (
-    MOMENTS,
     NamedBlock,
     find_named,
-    moment_said,
     named_blocks,
     named_past,
     shown_block,
@@ -59,6 +57,7 @@ from memory.people.identities import person_called
 from memory.store.database import Rows, Tx
 from memory.store.errors import BlockChanged, BlockCorrupt
 from memory.store.ids import BlockId, PersonId
+from scheduler.dates.moments import MOMENTS, moment_said
 from scheduler.zones import zone_of
 from texts import _, error_text, ngettext
 

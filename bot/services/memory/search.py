@@ -24,7 +24,7 @@ from bot.errors import UserError
 from bot.services.agents.tasks import STATES
 from bot.services.caller import Caller, Via
 from bot.services.memory.archival import agents_called
-from bot.services.names import MOMENTS, is_shared, moment_said, place_as_read, where
+from bot.services.names import is_shared, place_as_read, where
 from bot.services.registry import Arguments, Param, Suggestions, operation, suggestions
 from bot.services.results import Markup, Result, Row
 from bot.services.transactions import ZonedService
@@ -38,6 +38,7 @@ from memory.search.query import Domain, Hit, Query, Results, learned_from
 from memory.store.database import Rows
 from memory.store.ids import MessageId, PlaceId
 from memory.store.records import asdict, replace
+from scheduler.dates.moments import MOMENTS, moment_said
 from scheduler.zones import zone_of
 from sources.text import one_line
 from texts import _, gettext_noop, ngettext, ngettext_noop

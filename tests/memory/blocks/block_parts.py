@@ -7,8 +7,8 @@ from typing import Any
 
 from memory.agents import Agent, seed_agent
 from memory.blocks import Author, Block, NewBlock, create_block, find_block
-from memory.blocks.archiving import HistoryLimits
 from memory.blocks.changes import SYSTEM, Writer, agent_writer, person_writer
+from memory.blocks.old_changes import HistoryLimits
 from memory.blocks.store import CheckpointPolicy
 from memory.people.audience import Audience, Scope, Trust, channel_audience, guild_audience, person_audience
 from memory.store.database import Tx

@@ -8,11 +8,11 @@ import pytest
 from memory import activity, blocks
 from memory.activity import NewEvent, ToolUsed
 from memory.blocks import Author, Block, BlockType, NewBlock, manual_edits, revert
-from memory.blocks.archiving import HistoryLimits
 from memory.blocks.changes import SYSTEM, ChangeKind, Writer, agent_writer, person_writer
 from memory.blocks.document import unpack
 from memory.blocks.history import ChangeLog, blame
 from memory.blocks.lifecycle import tell_changed
+from memory.blocks.old_changes import HistoryLimits
 from memory.blocks.repair import verify_block
 from memory.blocks.schemas import Field, FieldType, LogSchema, MapSchema
 from memory.blocks.store import CheckpointPolicy, block_history, share_peer

@@ -22,12 +22,12 @@ from memory.blocks import (
     set_item,
     write_block,
 )
-from memory.blocks.archiving import HistoryLimits
 from memory.blocks.changes import SYSTEM, ChangeKind, Note
 from memory.blocks.document import BlobKind
 from memory.blocks.history import blame, history_of
 from memory.blocks.lifecycle import set_block_settings
 from memory.blocks.manual_edits import write
+from memory.blocks.old_changes import HistoryLimits
 from memory.blocks.repair import damage_since, repair_block, verify_block
 from memory.blocks.revert import by_agent, revert, roll_back, undo
 from memory.blocks.schemas import (

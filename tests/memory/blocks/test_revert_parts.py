@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory.blocks import add_item, append_block, containers, remove_item, replace_in_block, set_field, set_item
-from memory.blocks.archiving import HistoryLimits
 from memory.blocks.changes import SYSTEM, Change, Splice, Writer
 from memory.blocks.containers import by_items
 from memory.blocks.history import history_of
+from memory.blocks.old_changes import HistoryLimits
 from memory.blocks.repair import verify_block
 from memory.blocks.revert import by_agent, redo, revert, undo
 from memory.blocks.schemas import CompositeSchema, Field, FieldType, ListSchema, MapSchema, Section, TextSchema
