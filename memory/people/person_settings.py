@@ -9,7 +9,7 @@ from msgspec import Struct
 from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
 from memory.store.ids import PersonId
-from memory.store.records import asdict
+from memory.store.row_mapper import RowMapper
 
 
 class Times(Struct, frozen=True):
@@ -24,10 +24,9 @@ class Times(Struct, frozen=True):
 
 def of(rows: Rows, people: tuple[PersonId, ...]) -> Times:
     """The newest settings of a person, from any of their accounts."""
-    marks = ", ".join("?" * len(people))
-    sql = f"SELECT * FROM person_times WHERE person_id IN ({marks}) ORDER BY updated_at DESC LIMIT 1"
-    row = rows.one(sql, people)
-    return Times() if row is None else Times(row["zone"], row["quiet_from"], row["quiet_until"], row["reminders"])
+    sql = """SELECT * FROM person_times WHERE person_id IN (SELECT value FROM json_each(?))
+             ORDER BY updated_at DESC LIMIT 1"""
+    return _times.first(rows, sql, (people,)) or Times()
 
 
 ZONE = "SELECT zone FROM person_times WHERE person_id = ? ORDER BY updated_at DESC LIMIT 1"
@@ -42,7 +41,10 @@ def put(tx: Tx, people: tuple[PersonId, ...], times: Times, now: datetime) -> No
     """Store settings for all accounts of a person."""
     for person in people:
         tx.run("DELETE FROM person_times WHERE person_id = ?", (person,))
-        tx.insert("person_times", {"person_id": person, **asdict(times), "updated_at": now})
+        tx.insert("person_times", {"person_id": person, **_times.values(times), "updated_at": now})
+
+
+_times = RowMapper(Times)
 
 
 def changed(before: Times, begin: str | None, end: str | None) -> tuple[str, str]:

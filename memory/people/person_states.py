@@ -24,10 +24,9 @@ def put(tx: Tx, person: PersonId, audience: Audience, state: str, now: datetime)
 
 def of(rows: Rows, people: tuple[PersonId, ...], scope: Scope, now: datetime) -> str:
     """The newest unexpired state from any of a person's accounts that the scope may know; empty for none."""
-    marks = ", ".join("?" * len(people))
-    sql = f"""SELECT state FROM person_states WHERE person_id IN ({marks}) AND KNOWN(audience)
-              AND said_at > ? ORDER BY said_at DESC LIMIT 1"""
-    return rows.value(*scope.bind(sql, *people, now - LASTS), str) or ""
+    sql = """SELECT state FROM person_states WHERE person_id IN (SELECT value FROM json_each(?)) AND KNOWN(audience)
+             AND said_at > ? ORDER BY said_at DESC LIMIT 1"""
+    return rows.value(*scope.bind(sql, people, now - LASTS), str) or ""
 
 
 def noted(rows: Rows, people: tuple[PersonId, ...], scope: Scope, label: str) -> list[str]:
@@ -35,8 +34,7 @@ def noted(rows: Rows, people: tuple[PersonId, ...], scope: Scope, label: str) ->
 
     A block is about a person if it says so, or if only this person can read it.
     """
-    marks = ", ".join("?" * len(people))
     alone = scope.audience if scope.audience == OWNER or scope.audience.startswith("person:") else ""
-    sql = f"""SELECT content FROM memory_blocks WHERE deleted_at IS NULL AND label = ? AND KNOWN(audience)
-              AND (person_id IN ({marks}) OR audience = ?)"""
-    return [str(row["content"]) for row in rows.all(*scope.bind(sql, label, *people, alone))]
+    sql = """SELECT content FROM memory_blocks WHERE deleted_at IS NULL AND label = ? AND KNOWN(audience)
+             AND (person_id IN (SELECT value FROM json_each(?)) OR audience = ?)"""
+    return [str(row["content"]) for row in rows.all(*scope.bind(sql, label, people, alone))]

@@ -335,17 +335,15 @@ def spoken_since(rows: Rows, since: datetime, scope: Scope, limit: int) -> list[
     sql = f"""SELECT created_at, content, person_id, speaker, trust FROM messages
               WHERE role = 'user' AND deleted_at IS NULL AND created_at > ? AND KNOWN(audience) AND {shown("messages")}
               ORDER BY created_at DESC, id DESC LIMIT +?"""
-    found = rows.all(*scope.bind(sql, since, limit))
-    return [
-        Utterance(from_text(row["created_at"]), row["content"], row["person_id"], row["speaker"], Trust(row["trust"]))
-        for row in reversed(found)
-    ]
+    return _utterance.all(rows, *scope.bind(sql, since, limit))[::-1]
+
+
+_utterance = RowMapper(Utterance, at="created_at", text="content")
 
 
 def newest_result(rows: Rows, tool: str, agents: Sequence[AgentId], since: datetime, scope: Scope) -> str | None:
     """The newest result of a tool for one of these agents since then that the scope may see."""
-    marks = ", ".join("?" * len(agents))
-    sql = f"""SELECT content FROM messages WHERE role = 'tool' AND tool_name = ? AND deleted_at IS NULL
-              AND created_at > ? AND agent_id IN ({marks}) AND KNOWN(audience)
-              ORDER BY created_at DESC, id DESC LIMIT 1"""
-    return rows.value(*scope.bind(sql, tool, since, *agents), str)
+    sql = """SELECT content FROM messages WHERE role = 'tool' AND tool_name = ? AND deleted_at IS NULL
+             AND created_at > ? AND agent_id IN (SELECT value FROM json_each(?)) AND KNOWN(audience)
+             ORDER BY created_at DESC, id DESC LIMIT 1"""
+    return rows.value(*scope.bind(sql, tool, since, agents), str)

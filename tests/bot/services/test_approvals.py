@@ -286,26 +286,18 @@ async def test_always_holds_until_it_is_revoked(service: Service) -> None:
     assert await rung_again(service, 3, ring("last")) == 2
 
 
-async def test_expiry_is_a_denial(service: Service) -> None:
+@pytest.mark.parametrize("answered", [True, False])
+async def test_expiry_is_a_denial_whether_or_not_somebody_answers_later(service: Service, answered: bool) -> None:
     request = await rung(service)
     service.clock.forward(25 * 3600)
-    late = await answer(service, request)
-    assert not late.counted
-    assert "expired" in late.words
-    assert await strokes(service) == 0
+    if answered:
+        late = await answer(service, request)
+        assert (late.counted, "expired" in late.words) == (False, True)
+    await service.approvals.expire()  # finds nothing more to do after an answer
+    await service.settled()
+    assert (await strokes(service), len(service.platform.texts())) == (0, 2)
     assert "Expired without an answer" in str(service.model.requests[-1].messages[-1])
-    await service.approvals.expire()  # finds nothing more to do
-    await service.settled()
-    assert len(service.platform.texts()) == 2
-
-
-async def test_what_nobody_answers_expires_by_itself(service: Service) -> None:
-    await rung(service)
-    service.clock.forward(25 * 3600)
-    await service.approvals.expire()
-    await service.settled()
     assert await service.column("SELECT status FROM permission_requests") == ["expired"]
-    assert len(service.platform.texts()) == 2
 
 
 async def test_a_yes_given_after_a_restart_counts(tmp_path: Path) -> None:

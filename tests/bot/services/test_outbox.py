@@ -90,16 +90,6 @@ async def test_a_whole_answer_is_sent_again_in_order_and_once(post: Counter) -> 
     assert await post.listed() == []
 
 
-async def test_a_dropped_answer_is_gone_with_all_its_pieces(post: Counter) -> None:
-    rows = await given_up(post)
-    await post.drop(rows[0])
-    await post.run()
-    assert (post.platform.texts(), await post.listed()) == ([], [])
-    assert [(await post.row(row)).content for row in rows] == ["", "", ""]
-    with pytest.raises(UserError, match="There is no undelivered message"):
-        await post.retry(rows[0])
-
-
 async def test_what_may_have_been_said_is_confirmed_first_and_sent_once_where_nobody_can_look(post: Counter) -> None:
     row = await unknown(post, arrived=True)
     with pytest.raises(Unconfirmed, match="may appear twice"):
