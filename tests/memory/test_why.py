@@ -80,13 +80,6 @@ def test_an_account_shows_what_may_be_known_and_counts_the_rest(tx: Tx) -> None:
     assert (found.hidden, found.gone, found.tools, found.recorded) == (1, 2, ("recall",), True)
 
 
-def test_a_restart_forgets_what_was_used(tx: Tx) -> None:
-    turn = begun(tx)
-    turns.note_use(tx, turn, "entry", keep(tx, "a quagga").id)
-    turns.restart(tx, turn, [])
-    assert why.account(tx, turn.id, HERE).memories == ()
-
-
 def test_the_newest_answer_is_one_that_was_said_and_may_be_known(tx: Tx) -> None:
     said, private, unsaid = begun(tx), begun(tx, scope=Scope(OWNER)), begun(tx)
     for number, turn in enumerate((said, private, unsaid)):

@@ -12,7 +12,7 @@ from memory.people.identities import CODE_LIFE, MOST_LINKED, MOST_OPEN, Link
 from memory.permission_requests import Request
 from memory.queue import turns
 from memory.queue.inbox import Place
-from memory.queue.steps import CallStarted, MessagesJoined, ModelAnswer
+from memory.queue.steps import MessagesJoined, ModelAnswer
 from memory.store.database import Tx
 from memory.store.ids import PersonId, PlaceId
 from memory.store.records import replace
@@ -154,15 +154,6 @@ def test_what_is_still_linked_stays_and_what_is_over_is_left(tx: Tx) -> None:
     assert separate(tx, nobody) == ()
     assert within(tx, "turns") == within(tx, "permission_requests") == [[GUILD, BOBS]]
     assert within(tx, "places") == [[GUILD]]
-
-
-def test_a_turn_that_did_something_goes_on_with_less(tx: Tx) -> None:
-    turn = direct_turn(tx)
-    turns.add_step(tx, turn, CallStarted("1", "ring", effect=True), NOON)
-    assert separate(tx, nobody) == (turn.id,)
-    now = turns.get(tx, turn.id)
-    assert now is not None
-    assert (now.restarts, now.scope.within) == (0, frozenset({GUILD}))
 
 
 def test_the_owner_knows_other_accounts_of_theirs_by_name_only(tx: Tx) -> None:
