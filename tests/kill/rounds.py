@@ -121,6 +121,7 @@ class Rounds:
                 raise AssertionError("the last life ended by itself:\n" + "\n".join(life.lines[-20:]))
             ending.cancel()
             store = settling.result()
+            await life.ready()  # before that, SIGTERM ends any program; nothing may be left to settle
             if (code := await life.stop()) != 0:
                 self._wrong.append(f"the last life ended with {code} after SIGTERM")
         self._look(0, life)
