@@ -129,12 +129,20 @@ def test_other_searches_do_not_look_into_files(tx: Tx) -> None:
 # ------------------------------------------------------------------------------------------------------------ files
 
 
-def test_what_is_too_large_for_a_virtual_folder_is_refused_with_the_numbers(tx: Tx) -> None:
+def test_what_is_too_large_for_a_virtual_folder_is_refused_with_the_numbers(
+    tx: Tx, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = virtual(tx)
     large = replace(folders.from_content("a.txt", b"x"), size=folders.MAX_CONTENT + 1)
     with pytest.raises(Refused, match=r"8,000,001 bytes, and a virtual folder takes files of up to 8,000,000"):
         folders.put(tx, folder, large, NOON)
-    assert folders.files(tx, folder.id, MINE) == []
+    monkeypatch.setattr(folders, "MAX_FOLDER", 10)
+    for words in ("nine", "half past"):  # the second in place of the first
+        upload(tx, folder, "a.txt", words)
+    upload(tx, virtual(tx, "other"), "b.txt", "at ten")
+    with pytest.raises(Refused, match="the folder notes would have more than 10 bytes"):
+        upload(tx, folder, "b.txt", "at")
+    assert [each.name for each in folders.files(tx, folder.id, MINE)] == ["a.txt"]
 
 
 def test_a_folder_that_was_removed_takes_no_file(tx: Tx) -> None:
