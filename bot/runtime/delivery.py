@@ -319,7 +319,7 @@ class DeliveryWorker:
                 await self._send(row)
             return
         delivery = self._delivery(row)
-        age = outbox.stuck_since(row, now).total_seconds()
+        age = (now - (row.sending_at or now)).total_seconds()  # since the first attempt began
         if not delivery.speaker and age < self._endpoint.nonce_seconds:
             claimed = await self._db.write(_SENDING, lambda tx: outbox.mark_sending(tx, row.id, now), durable=True)
             if claimed is not None:

@@ -10,7 +10,7 @@ answer's first row or withdrawn.
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, ClassVar, TypeAlias
 
@@ -367,11 +367,6 @@ def restart_sending(tx: Tx, identifier: OutboxId, now: datetime) -> None:
 def release(tx: Tx, place: PlaceId) -> None:
     """Try at once the rows that wait for the place to be reachable."""
     tx.run("UPDATE outbox SET next_attempt_at = NULL WHERE place_id = ? AND status = 'pending'", (place,))
-
-
-def stuck_since(row: OutRow, now: datetime) -> timedelta:
-    """How long ago the first attempt to send the row began."""
-    return now - (row.sending_at or now)
 
 
 _FORGET = """WITH gone (id) AS (SELECT value FROM json_each(?))
