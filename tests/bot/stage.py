@@ -197,10 +197,13 @@ class Service:
         self.hear(*notifications)
         await self.settled()
 
+    async def stored(self) -> None:
+        """Wait until what was heard is stored."""
+        await self.router._intake.join()
+
     async def settled(self, seconds: float = PATIENCE) -> None:
         """Wait until nothing waits for an answer and nothing for delivery."""
-
-        await self.router._intake.join()
+        await self.stored()
 
         async def idle() -> bool:
             opened = [await self.read(functools.partial(_open, now=self.clock()), each) for each in self.ids]

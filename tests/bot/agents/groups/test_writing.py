@@ -133,6 +133,7 @@ async def test_people_come_before_agents(tmp_path: Path) -> None:
         service.hear(said("go", 1))
         await held.begun.wait()
         service.hear(said("and me?", 2, speaker=BOB))
+        await service.stored()
         held.free.set()
         await service.settled()
         assert service.platform.texts() == ["I asked Bee.", "To Bob.", "From Bee."]
