@@ -37,7 +37,6 @@ async def _taken(browser: Browser, link: str, folder: Path, every: bool) -> None
     signed_in = await browser.new_context(viewport=WIDE)
     page = await signed_in.new_page()
     await page.goto(link)
-    await page.locator("button.primary").click()
     await page.wait_for_url(f"{address}/")
     first = await page.request.get(f"{address}/api/v1/inbox.list?limit=30")
     rows = [each["id"] for each in await first.json() if each["source"] == "api"]

@@ -10,7 +10,7 @@ from bot.errors import UserError
 from bot.interfaces.web.key_scopes import OWN_PAGE
 from bot.interfaces.web.site import PAGES, PROGRAMS
 from tests.personal_copies import data_in
-from tests.web.site import TOML, Site, site
+from tests.web.site import TOML, Site, client, site
 
 ALICE, BOB = "discord:5", "discord:6"
 PUBLIC = TOML.replace("[web.server]", '[web.server]\npublic_url = "https://carina.example"')
@@ -132,6 +132,16 @@ async def test_a_link_is_made_for_who_is_meant(tmp_path: Path) -> None:
         assert last["person"] == ALICE
         await s.sign_in()
         assert (await s.get("/people")).status_code == 200
+
+
+async def test_only_a_link_that_nobody_but_the_owner_has_opens_without_a_click(s: Site) -> None:
+    owners = (await s.call("dashboard.open"))["url"]
+    assert "data-at-once" in (await s.get(owners)).text
+    alice = await s.sign_in_as(ALICE)
+    assert "data-at-once" not in (await alice.get(owners)).text
+    async with client(s.address) as nobody:
+        assert "data-at-once" in (await nobody.get(owners)).text
+        assert "data-at-once" not in (await nobody.get((await s.call("dashboard.open", person=ALICE))["url"])).text
 
 
 async def test_a_link_for_somebody_else_asks_before_it_ends_the_owner_session(s: Site) -> None:

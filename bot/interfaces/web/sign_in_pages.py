@@ -29,7 +29,9 @@ _SYSTEMS = ("Android", "iPhone", "iPad", "Windows", "Macintosh", "Linux")
 
 
 async def login(ctx: Context) -> Response:
-    """Say what a link opens, and begin a session once the button is pressed: a preview of the link uses nothing up.
+    """Say what a link opens, and begin a session once the page's form is sent: a preview of the link uses nothing up.
+
+    A script sends it at once where only the owner can have the link and nobody else is signed in.
 
     The last page leads on: a cookie of this kind does not come with a redirect.
     """
