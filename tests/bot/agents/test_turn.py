@@ -325,7 +325,8 @@ async def test_what_is_deleted_while_tools_are_awaited_is_shown_to_no_model(tmp_
         service.hear(said("hello", 2))
         await servers.awaited.wait()
         service.hear(deleted(1))
-        await until(lambda: service.column("SELECT 1 FROM messages WHERE external_id = '1' AND content = ''"))
+        await service.stored()
+        assert await service.column("SELECT 1 FROM messages WHERE external_id = '1' AND content = ''")
         servers.go.set()
         await service.settled()
     (asked,) = [str(each) for each in model.requests if "hello" in str(each)]
