@@ -1,4 +1,4 @@
-"""Refuses an address from which too many wrong codes or tokens came.
+"""Refuses addresses that sent too many wrong codes or tokens.
 
 `sign_in_pages.py` and `request_checks.py` ask this when a code, a Discord account or a token opened nothing.
 """
@@ -17,13 +17,13 @@ _MOST_CLIENTS = 10_000
 class FailedSignIns(Struct):
     """Counts failures to sign in, by address.
 
-    What is right opens all the same: any page of the web can have a browser try wrong codes from its owner's address.
+    A correct code still works, because any web page can make a browser try wrong codes from its owner's address.
     """
 
     _failed: dict[str, deque[float]] = field(default_factory=lambda: defaultdict(deque))
 
     def refuse_after_many(self, client: str, words: str) -> None:
-        """Raise Refusal with these words if so many failed lately."""
+        """Raise Refusal with these words if the address failed too often in the last five minutes."""
         failed = self._failed.get(client)
         while failed and failed[0] < time.monotonic() - _TRY_SECONDS:
             failed.popleft()

@@ -9,11 +9,11 @@ from texts import _
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 OWN_PAGE = ("/me", "/me/export")
-"""All that somebody sees who is not the owner: what is kept of them."""
+"""All that people other than the owner see: what is kept about them."""
 
 
 def require_scope(key: WebKey | None, path: str, method: str) -> None:
-    """Raise Refusal where a key does not open this: pages are for sessions, and each scope for its part of the API."""
+    """Raise Refusal if a key does not open this: pages are for sessions, and each scope opens its part of the API."""
     if key is not None and key.scope is KeyScope.OWN:
         if key.kind is not Kind.SESSION or path not in (*OWN_PAGE, "/", "/logout"):
             raise Refusal(404, _("There is nothing at this address."))

@@ -5,11 +5,11 @@ from starlette.responses import JSONResponse, PlainTextResponse, RedirectRespons
 from texts import _
 
 FOR_PROGRAMS = ("/api/", "/v1/", "/openapi.json", "/mcp", "/metrics")
-"""What answers programs: they are told of errors in JSON."""
+"""Addresses for programs, which get errors as JSON."""
 
 
 class Refusal(Exception):
-    """A request is not served: its status, and words for whoever sent it; or where a browser goes instead."""
+    """Why a request is not served: a status and words for whoever sent it, or where a browser goes instead."""
 
     parameter: str | None = None
     code: str | None = None
