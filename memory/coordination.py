@@ -1,17 +1,19 @@
-"""What agents arrange among themselves, as rows: shared tasks, handoff notes, and notes for all.
+"""What agents arrange among themselves, as rows: shared tasks, handoff notes, and notes for all; and undoing it.
 
 Each row is known only to those who heard the turn that wrote it. A turn's changes are visible only where the turn may
 be known: a task is changed only by a turn that all its readers may know about, and only those who heard the reading
-know that a note was read. Everything written here is in the activity log, too.
+know that a note was read. Everything written here is in the activity log, too; a turn's change of a task is recorded
+there alone, with the task's earlier state.
 """
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
 from memory import activity
-from memory.activity import IMPORTANCES, Importance, NewEvent
+from memory.activity import IMPORTANCES, Importance, Kind, NewEvent, TaskChanged, read_details
 from memory.agenda import tasks
 from memory.agenda.tasks import LONGEST_TITLE, Before, Priority, Status, Task
 from memory.agents import Agent
@@ -24,6 +26,7 @@ from memory.store.clock import to_text
 from memory.store.database import Rows, Tx, Value
 from memory.store.errors import Refused
 from memory.store.fulltext import storable
+from memory.store.ids import TurnId
 from memory.store.records import replace
 from memory.store.row_mapper import RowMapper
 from texts import gettext_lazy, gettext_noop
@@ -112,7 +115,7 @@ def change(tx: Tx, by: By, task: Task, columns: Mapping[str, Value]) -> tuple[Ta
         )
     changed, before = tasks.change(tx, task, columns, by.scope, by.now)
     did = gettext_lazy(_DID[None if status is None else changed.status], task=_short(changed.title))
-    event = _event(by, activity.TaskChanged(str(task.id), before), did, "low")
+    event = _event(by, TaskChanged(str(task.id), before), did, "low")
     activity.note(tx, replace(event, audience=task.audience), by.now)
     return changed, before
 
@@ -210,3 +213,72 @@ _handoff = RowMapper(Handoff, id=lambda row: str(row["id"]), content="text")
 
 
 _note = RowMapper(Note, id=lambda row: str(row["id"]), importance="key", at="created_at")
+
+
+# ------------------------------------------------------------------------------------------------------- undoing
+
+What: TypeAlias = Literal["task changed", "task", "handoff note", "note", "fact"]
+_MADE: dict[What, str] = {
+    "task": "tasks WHERE shared",
+    "handoff note": "items WHERE kind = 'handoff'",
+    "note": "items WHERE kind = 'note'",
+}
+_OPEN = "status IN ('open', 'in_progress')"
+
+
+class Arrangement(Struct, frozen=True):
+    """Something that a turn arranged, or learned as a fact; `at` is its time in stored form."""
+
+    what: What
+    id: str
+    at: str
+    turn: TurnId
+
+
+def arranged_by(rows: Rows, turns: Iterable[TurnId], scope: Scope) -> list[Arrangement]:
+    """What these turns arranged, as far as the scope may know it. Changes of tasks come first, the last one first."""
+    named = list(turns)
+    within = "turn_id IN (SELECT value FROM json_each(?)) AND KNOWN(audience)"
+    sql = f"""SELECT turn_id, at, json_extract(details, '$.task') AS task FROM activity_events
+              WHERE {within} AND event_type = 'notable' AND task IS NOT NULL ORDER BY id DESC"""
+    done = [
+        Arrangement("task changed", row["task"], row["at"], TurnId(row["turn_id"]))
+        for row in rows.all(*scope.bind(sql, named))
+    ]
+    made = [
+        Arrangement(what, str(row["id"]), "", TurnId(row["turn_id"]))
+        for what, made in _MADE.items()
+        for row in rows.all(*scope.bind(f"SELECT id, turn_id FROM {made} AND {within} ORDER BY id", named))
+    ]
+    sql = """SELECT s.id, i.turn_id FROM fact_sources s JOIN inbox i ON i.message_id = s.message_id
+              WHERE i.turn_id IN (SELECT value FROM json_each(?)) AND KNOWN(s.audience)
+              AND s.origin = 'agent' ORDER BY s.id"""
+    facts = [
+        Arrangement("fact", str(row["id"]), "", TurnId(row["turn_id"])) for row in rows.all(*scope.bind(sql, named))
+    ]
+    return [*done, *made, *facts]
+
+
+def take_back(tx: Tx, arranged: Arrangement) -> tuple[bool, str]:
+    """Undo it, with its entries in the activity log; returns whether that was possible, and the result in words."""
+    if arranged.what == "task changed":
+        sql = """SELECT id, details FROM activity_events WHERE turn_id = ?
+                 AND at = ? AND event_type = 'notable' AND json_extract(details, '$.task') = ? ORDER BY id DESC"""
+        row = tx.one(sql, (arranged.turn, arranged.at, arranged.id))
+        change = None if row is None else read_details(Kind.NOTABLE, row["details"])
+        if row is None or not isinstance(change, TaskChanged) or not change.before:
+            return False, gettext_lazy("its earlier state is not known")
+        if not tasks.restore(tx, change.before, arranged.at):
+            return False, gettext_lazy("somebody has changed it since")
+        tx.run("DELETE FROM activity_events WHERE id = ?", (row["id"],))
+        return True, gettext_lazy("it is as it was before")
+    if arranged.what == "fact":
+        gone = tx.run("DELETE FROM fact_sources WHERE id = ?", (int(arranged.id),))
+        told = gettext_noop("it can no longer be seen from there") if gone else gettext_noop("it is already gone")
+        return bool(gone), gettext_lazy(told)
+    still = f" AND {_OPEN}" if arranged.what == "task" else ""
+    if not tx.run(f"DELETE FROM {_MADE[arranged.what]} AND id = ?{still}", (arranged.id,)):
+        return False, gettext_lazy("it is completed")
+    values: tuple[Value, ...] = (arranged.turn, "$.task" if arranged.what == "task" else "$.note", arranged.id)
+    tx.run("DELETE FROM activity_events WHERE turn_id = ? AND json_extract(details, ?) = ?", values)
+    return True, gettext_lazy("it is gone")

@@ -11,7 +11,7 @@ from bisect import bisect_right
 from operator import itemgetter
 from urllib.parse import urlsplit
 
-from memory.store.patterns import Match, UnicodePattern
+from memory.store.lazy import Match, UnicodePattern
 from sources.text import TERMINAL, sendable
 
 _BREAKS = UnicodePattern(r"[\u2028\u2029]")

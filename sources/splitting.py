@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from memory.store.patterns import Pattern, UnicodePattern
+from memory.store.lazy import Pattern, UnicodePattern
 from sources.text import end_within, visible
 
 MIN_LIMIT = 64

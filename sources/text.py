@@ -5,7 +5,7 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable
 
-from memory.store.patterns import Pattern, UnicodePattern
+from memory.store.lazy import Pattern, UnicodePattern
 from texts import _, gettext_noop
 
 _TERMINAL = gettext_noop("the terminal")

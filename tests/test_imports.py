@@ -137,6 +137,6 @@ def test_the_service_loads_nothing_of_the_terminal_or_of_what_answers_need_later
         "memory.portability.exports",
         "memory.portability.imports",
         "sources.bluesky.lookups",
-        "sources.feeds.formats",
+        "sources.feeds",
     ]
     assert [name for name in found if name.startswith(tuple(rare))] == []

@@ -12,6 +12,7 @@ from rich.console import Console
 
 from bot.agents.context.quotes import as_written, passage, stored_result
 from bot.agents.groups.who_answers import addressed
+from bot.interfaces.cli.chat.chat_view import ChatView
 from bot.interfaces.web.memory_pages import side_by_side
 from bot.interfaces.web.render import excerpt, markdown
 from bot.models.offline.facts import Fact, Question
@@ -28,7 +29,6 @@ from sources.discord.answer_rules import Author, DiscordMessage
 from sources.discord.conversion import readable
 from sources.discord.markup import tables_as_code, units
 from sources.outgoing_text import outgoing, without_markup
-from sources.screen import ChatView
 from sources.splitting import split_text
 from sources.terminal import Message
 from sources.text import flatten, one_line, uncalled

@@ -26,10 +26,10 @@ LAYERS = ("bot.interfaces", "bot.services", "bot.runtime", "bot.upkeep", "bot.ag
 """Inside bot, from top to bottom: a package imports only what stands below it, and composition (`bot.app`) nobody."""
 MEMORY_LAYERS = (
     {"portability"},
-    {"coordination", "erasure", "turn_effects", "why", "wider_audience"},
+    {"coordination", "erasure", "why", "wider_audience"},
     {"blocks", "knowledge", "permission_grants"},
     {"activity", "agenda", "group_runs", "permission_requests", "search", "spending"},
-    {"data_sources", "folders", "jobs", "queue", "unattended_turns"},
+    {"data_sources", "folders", "jobs", "night_turns", "queue"},
     {"agents", "people"},
     {"store"},
 )
@@ -40,7 +40,7 @@ STARTS = ("bot/interfaces/cli/", "bot/__main__.py")
 DOCUMENTS = ("changes", "containers", "document", "history", "replay", "schemas", "sequence", "targets")
 DOCUMENTS_KNOW = (
     *("memory.store.clock", "memory.store.errors", "memory.store.fulltext", "memory.store.ids"),
-    *("memory.store.late_library", "memory.store.patterns", "memory.store.records"),
+    *("memory.store.lazy", "memory.store.records"),
 )
 
 ONLY_IN = {
@@ -60,8 +60,8 @@ ONLY_IN = {
     "mcp": ("bot/agents/mcp/", "bot/interfaces/mcp_server.py"),
     "mcp_types": ("bot/agents/mcp/", "bot/interfaces/mcp_server.py"),
     "jsonschema": ("bot/agents/mcp/",),
-    "feedparser": ("sources/feeds/formats.py",),
-    "icalendar": ("sources/feeds/formats.py",),
+    "feedparser": ("sources/feeds.py",),
+    "icalendar": ("sources/feeds.py",),
     "libipld": ("memory/portability/",),
     "cryptography": ("memory/portability/", "sources/bluesky/session.py"),
     "dotenv": ("bot/config/", "bot/interfaces/cli/data_folder.py"),

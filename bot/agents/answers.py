@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from memory.queue import outbox
 from memory.store.database import Tx
-from memory.store.patterns import UnicodePattern
+from memory.store.lazy import UnicodePattern
 from memory.store.records import replace
 from sources.base import Endpoint
 from sources.text import CLUSTER

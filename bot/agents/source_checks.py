@@ -28,7 +28,7 @@ from memory.store.ids import PersonId, PlaceId
 from scheduler import triggers
 from scheduler.job_kinds import DueJob, JobKinds, JobResult, WorkJob
 from scheduler.triggers import IntervalTrigger
-from sources.feeds import Item, SourceUnreadable, read_folder
+from sources.data_sources import Item, SourceUnreadable, read_folder
 from sources.text import one_line
 from sources.web import Reader, WebRefused
 from texts import gettext_lazy, join_lazy, ngettext_lazy, reason_of
@@ -193,7 +193,7 @@ def _digest(source: DataSource, changed: News) -> str:
 
 def _reader(name: str) -> Callable[..., list[Item]]:
     """The function that reads feeds or calendars; its libraries are imported on first use."""
-    found: Callable[..., list[Item]] = getattr(importlib.import_module("sources.feeds.formats"), name)
+    found: Callable[..., list[Item]] = getattr(importlib.import_module("sources.feeds"), name)
     return found
 
 

@@ -44,8 +44,8 @@ from bot.models.base import (
 )
 from bot.models.health import ModelHealth
 from memory.store.clock import Clock, utc_now
+from memory.store.lazy import Pattern
 from memory.store.logs import Log
-from memory.store.patterns import Pattern
 from memory.store.records import replace
 from texts import gettext_lazy
 

@@ -16,7 +16,7 @@ from memory.people.audience import Scope
 from memory.queue.messages import Message
 from memory.store.fulltext import content_words
 from memory.store.ids import MessageId, PersonId
-from memory.store.patterns import Pattern
+from memory.store.lazy import Pattern
 from sources.text import one_line
 from texts import gettext_lazy, ngettext_lazy
 

@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from memory.store.errors import BlockCorrupt, Refused
 from memory.store.ids import AgentId, PersonId, TurnId
-from memory.store.patterns import UnicodePattern
+from memory.store.lazy import UnicodePattern
 
 Writer = NewType("Writer", str)
 """Who changes a block: "agent:<id>", "person:<id>" or "system"; made by the functions below."""

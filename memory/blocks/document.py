@@ -24,13 +24,13 @@ from memory.blocks.changes import agent_writer as agent_writer
 from memory.blocks.changes import person_writer as person_writer
 from memory.blocks.schemas import TextSchema
 from memory.store.errors import BlockCorrupt, Refused, StoreError
-from memory.store.late_library import LateLibrary
+from memory.store.lazy import LazyLibrary
 from texts import gettext_lazy
 
 if TYPE_CHECKING:
     import loro
 else:
-    loro = LateLibrary("loro")
+    loro = LazyLibrary("loro")
 
 T = TypeVar("T")
 

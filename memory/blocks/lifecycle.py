@@ -25,7 +25,7 @@ from memory.store.database import Rows, Tx, Value
 from memory.store.errors import BlockExists, BlockNotFound, BlockRefused, Refused
 from memory.store.fulltext import index_text, require_storable
 from memory.store.ids import AgentId, BlockId, TurnId, new_id
-from memory.store.patterns import UnicodePattern
+from memory.store.lazy import UnicodePattern
 from memory.store.records import replace
 from texts import gettext_lazy, gettext_noop, join_lazy, ngettext_lazy
 

@@ -21,7 +21,7 @@ from memory.store.database import Row, Rows, Value
 from memory.store.errors import EntryNotFound, Refused
 from memory.store.fulltext import date_words, index_text, require_storable
 from memory.store.ids import SHORTEST, AgentId, EntryId, MessageId, PersonId, TurnId
-from memory.store.patterns import UnicodePattern
+from memory.store.lazy import UnicodePattern
 from memory.store.records import replace
 from memory.store.row_mapper import RowMapper
 from texts import gettext_lazy

@@ -7,7 +7,7 @@ from enum import Enum
 
 from msgspec import Struct
 
-from memory.store.patterns import Pattern, UnicodePattern
+from memory.store.lazy import Pattern, UnicodePattern
 
 SAME = 0.6
 """The share of common words from which two statements count as the same."""

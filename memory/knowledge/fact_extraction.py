@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from memory.knowledge.fact_comparison import VALUE, fingerprint, is_unspaced
 from memory.store.fulltext import content_words
-from memory.store.patterns import Pattern
+from memory.store.lazy import Pattern
 
 
 class Category(StrEnum):

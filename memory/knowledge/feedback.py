@@ -17,7 +17,7 @@ from memory.people.audience import Audience, Trust
 from memory.store.clock import to_text
 from memory.store.database import Rows, Tx
 from memory.store.ids import AgentId, MessageId, PersonId, PlaceId, TurnId
-from memory.store.patterns import UnicodePattern
+from memory.store.lazy import UnicodePattern
 from memory.store.row_mapper import RowMapper
 
 

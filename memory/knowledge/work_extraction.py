@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from memory.store.patterns import Pattern
+from memory.store.lazy import Pattern
 
 MOST_DECISIONS, MOST_LEFT, MOST_COMMITS, MOST_FILES = 5, 3, 5, 10
 _LINE = 150

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct
 
 from memory.store.database import Rows
-from memory.store.patterns import UnicodePattern
+from memory.store.lazy import UnicodePattern
 
 _READ = 1_000  # characters of a row that are read
 _TIME = UnicodePattern(

@@ -14,7 +14,7 @@ from memory.search.similarity import Meaning
 from memory.store.database import Rows
 from memory.store.fulltext import Term, all_words, match_query, terms
 from memory.store.ids import AgentId, PersonId, PlaceId
-from memory.store.patterns import UnicodePattern
+from memory.store.lazy import UnicodePattern
 
 _WHEN = frozenset(("when", "wann", "date", "datum"))
 _WHEN_PHRASE = UnicodePattern(

@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from memory.store.database import Row, Rows
-from memory.store.patterns import UnicodePattern
+from memory.store.lazy import UnicodePattern
 
 Embedded: TypeAlias = Literal["entry", "message", "block", "passage", "task"]
 """Kinds whose rows have vectors."""

@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from memory.store.errors import Refused
-from memory.store.patterns import UnicodePattern
+from memory.store.lazy import UnicodePattern
 from texts import gettext_lazy
 
 Mode: TypeAlias = Literal["any", "all"]

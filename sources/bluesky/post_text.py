@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from memory.store.patterns import UnicodePattern
+from memory.store.lazy import UnicodePattern
 from sources.splitting import split_text
 from sources.text import CLUSTER, visible
 

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 
 from memory.people.audience import Audience
 from memory.store.ids import PlaceId
-from memory.store.patterns import Pattern
+from memory.store.lazy import Pattern
 from sources.text import cells
 
 BLOCKS_ARE_FOR = (

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from sources.feeds.formats import read_feed
+from sources.feeds import read_feed
 from sources.web import Page, PageText, Reader, WebRefused, WebSearch, is_public, read_text
 from sources.web.public_addresses import resolve
 from tests.sources.web_server import here_or_public, small_web

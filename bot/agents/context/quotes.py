@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from memory.store.patterns import Pattern
+from memory.store.lazy import Pattern
 from sources.text import ANGLES, MAX_NAME, SQUARES, flatten, place_title, without_unseen
 
 _WIDE = Pattern("[\u3040-\ud7a3]")

@@ -17,23 +17,23 @@ from bot.services.registry import Param, Suggestions, operation, suggestions
 from bot.services.results import Listing, Markup, Row
 from bot.services.transactions import ZonedService, commit
 from bot.upkeep.summaries import Period
-from memory import activity, turn_effects, unattended_turns
+from memory import activity, coordination, night_turns
 from memory.activity import NewEvent, NightUndone
 from memory.blocks import BlockType, revert
 from memory.blocks.changes import Change, Step
 from memory.blocks.history import ChangeLog
 from memory.blocks.revert import Hand
 from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy, block_history
+from memory.coordination import Arrangement
 from memory.knowledge import entry_changes, entry_journal
 from memory.knowledge.entry_journal import JournalEntry
+from memory.night_turns import NightTurn
 from memory.people.audience import Scope
 from memory.people.identities import place_called
 from memory.store.database import Rows, Tx
 from memory.store.errors import BlockCorrupt, StoreError
 from memory.store.ids import AgentId, BlockId, EntryId, TurnId
 from memory.store.logs import Log
-from memory.turn_effects import Arrangement
-from memory.unattended_turns import NightTurn
 from scheduler.zones import instant, zone_of
 from sources.text import one_line, place_title
 from texts import _, error_text, gettext_noop, ngettext, ngettext_lazy, ngettext_noop
@@ -123,14 +123,14 @@ class UnattendedTurns(ZonedService, frozen=True):
     def report(self, rows: Rows, caller: Caller, night: _Night = "") -> Listing[TurnRow]:
         period = self._period(night)
         empty = _("I see nothing here that an agent did on its own that night.")
-        turns = unattended_turns.turns_between(rows, period.start, period.end, caller.scope)
+        turns = night_turns.turns_between(rows, period.start, period.end, caller.scope)
         found = written(rows, turns, caller.scope, period)
-        undone = unattended_turns.undone(rows, period.name, caller.scope)
+        undone = night_turns.undone(rows, period.name, caller.scope)
         listed = [TurnRow(at=at, text=_(words)) for at, words in undone]
         listed += [_turn_row(rows, turn, found, caller.scope) for turn in turns]
         if who_may.rank_of(self.people, caller.approver) is not Rank.OWNER:
             return Listing.of(listed, empty)  # to others, not even how much there is elsewhere
-        if (more := unattended_turns.count_elsewhere(rows, period.start, period.end, turns)) > 0:
+        if (more := night_turns.count_elsewhere(rows, period.start, period.end, turns)) > 0:
             one, many = ngettext_noop("{count} turn that you cannot see here", "{count} turns that you cannot see here")
             listed.append(TurnRow(text=ngettext(one, many, more)))
         if found.hidden:
@@ -155,7 +155,7 @@ class UnattendedTurns(ZonedService, frozen=True):
 
     def _undo(self, tx: Tx, caller: Caller, period: Period, agent: str, turn: int | None, part: str) -> list[UndoneRow]:
         name = find_agent(tx, agent).name if agent else ""
-        turns = unattended_turns.turns_between(tx, period.start, period.end, caller.scope)
+        turns = night_turns.turns_between(tx, period.start, period.end, caller.scope)
         turns = [each for each in turns if name in ("", each.agent_name) and turn in (None, each.id)]
         if any(each.status in ("running", "suspended") for each in turns):
             raise UserError("An agent is still working on something from that night, so nothing has been undone yet.")
@@ -169,7 +169,7 @@ class UnattendedTurns(ZonedService, frozen=True):
     @suggestions("nights")
     def suggest(self, rows: Rows, caller: Caller) -> Suggestions:
         since = self.clock() - _KNOWN
-        begun = unattended_turns.begun_since(rows, since, caller.scope)
+        begun = night_turns.begun_since(rows, since, caller.scope)
         return dict.fromkeys(night_of(at, self.zone).name for at in begun)
 
     def _period(self, which: str) -> Period:
@@ -233,14 +233,14 @@ def written(rows: Rows, turns: Sequence[NightTurn], scope: Scope, period: Period
         return TurnWrites((), (), ())
     named = {each.block.id: each for each in named_blocks(rows, scope) if each.block.type is not BlockType.LOG}
     blocks, hidden = [], 0
-    for identifier in map(BlockId, unattended_turns.changed_blocks(rows, period.start)):
+    for identifier in map(BlockId, night_turns.changed_blocks(rows, period.start)):
         past = _past(rows, identifier)
         changes = [] if past is None else [step.change for step in past.steps if step.change.turn in wanted]
         if past is not None and changes and identifier in named:
             blocks.append((named[identifier], past, changes))
         hidden += bool(changes) and identifier not in named
     return TurnWrites(
-        blocks, entry_journal.of_turns(rows, wanted, scope), turn_effects.of_turns(rows, wanted, scope), hidden
+        blocks, entry_journal.of_turns(rows, wanted, scope), coordination.arranged_by(rows, wanted, scope), hidden
     )
 
 
@@ -277,7 +277,7 @@ _ARRANGED = {
 
 
 def _back(tx: Tx, found: Arrangement) -> UndoneRow:
-    done, words = turn_effects.take_back(tx, found)
+    done, words = coordination.take_back(tx, found)
     return _item(_(_ARRANGED[found.what], id=found.id), "undone" if done else "left", _(words))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from memory.store.fulltext import content_words
-from memory.store.patterns import UnicodePattern
+from memory.store.lazy import UnicodePattern
 
 _WORD = UnicodePattern(r"[\p{L}\p{M}\p{N}]+(?:['’.,:/@-][\p{L}\p{M}\p{N}]+)*")
 _MARKS = r".,;:!…。、，；：！「」『』・\"'“”„’«»()\[\]*_`-"  # marks between words without a meaning of their own

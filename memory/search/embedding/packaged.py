@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 from memory.search.embedding.base import MAX_CHARACTERS, EmbedderBusy, EmbedderMissing, Embedding, Tokens, to_vector
 from memory.store.fulltext import content_words
 from memory.store.heap import give_back
-from memory.store.patterns import UnicodePattern
+from memory.store.lazy import UnicodePattern
 from texts import gettext_lazy
 
 NAME = "all-MiniLM-L6-v2-int8"

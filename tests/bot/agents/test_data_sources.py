@@ -24,8 +24,9 @@ from memory.store.faults import commit_point
 from memory.store.ids import AgentId, ConstellationId, GroupId
 from memory.store.migrations import Kind, prepare
 from scheduler.job_kinds import DueJob, JobResult
-from sources.feeds import Item, SourceUnreadable, formats, read_folder
-from sources.feeds.formats import read_calendar, read_feed
+from sources import feeds
+from sources.data_sources import Item, SourceUnreadable, read_folder
+from sources.feeds import read_calendar, read_feed
 from sources.terminal import PERSON
 from sources.web import Reader
 from texts import _, speaking
@@ -107,7 +108,7 @@ def test_a_rule_without_end_is_left_out_and_one_that_takes_too_long_is_told(monk
     events = (event(f"still-{number}", ":19700101T000000Z", f"RRULE:{each}\r\n") for number, each in enumerate(still))
     found = read_calendar(calendar(*events, event("soon", ":20261124T140000Z")), NOW, timedelta(hours=24))
     assert [each.title for each in found] == ["Event soon"]
-    monkeypatch.setattr(formats, "_SECONDS", 0.2)
+    monkeypatch.setattr(feeds, "_SECONDS", 0.2)
     parts = ";".join(f"{name}={','.join(map(str, range(60)))}" for name in ("BYMINUTE", "BYSECOND"))
     always = calendar(event("always", ":19700101T000000Z", f"RRULE:FREQ=DAILY;{parts}\r\n"))
     with pytest.raises(SourceUnreadable, match="too long"):
@@ -121,7 +122,7 @@ def test_what_is_no_calendar_is_refused() -> None:
 
 
 def test_a_calendar_of_too_many_events_is_refused_and_not_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(formats, "_MOST_EVENTS", 2)
+    monkeypatch.setattr(feeds, "_MOST_EVENTS", 2)
     events = [event(str(number), ":20261124T150000Z") for number in range(3)]
     assert len(read_calendar(calendar(*events[:2]), NOW, timedelta(hours=24))) == 2
     with pytest.raises(SourceUnreadable, match="more than 2 events"):

@@ -33,8 +33,8 @@ from memory.people.audience import Trust
 from memory.portability.car import cid_of, encoded, write_block, write_header
 from memory.store.database import Tx
 from sources.base import Notification
-from sources.feeds import Item, read_folder
-from sources.feeds.formats import read_calendar, read_feed
+from sources.data_sources import Item, read_folder
+from sources.feeds import read_calendar, read_feed
 from sources.terminal import PERSON
 from tests.bot.agents.test_forgery import FORGERIES, READS, calls, heads, require_nested, require_sound, require_told
 from tests.bot.parts import BOB, NOON, ScriptedModel, channel, said, says

@@ -40,7 +40,7 @@ from memory.store.ids import AgentId, GroupId
 from memory.store.records import replace
 from sources.api import ApiSource, place_of, user_of
 from sources.base import Attachment
-from sources.feeds import Item
+from sources.data_sources import Item
 from sources.web import PageText, WebHit, WebSearch
 from tests.bot.parts import ANN, BOB, HALL, NOON, OLGA, SOURCE, MovableClock, Platform, ScriptedModel, call, said, says
 from tests.bot.stage import Setting, running, talked, until

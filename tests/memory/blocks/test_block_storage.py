@@ -27,7 +27,7 @@ from memory.people.audience import Trust
 from memory.store.database import Tx
 from memory.store.errors import BlockCorrupt, Refused
 from memory.store.ids import TurnId
-from memory.store.late_library import LateLibrary
+from memory.store.lazy import LazyLibrary
 from tests.memory.blocks.block_parts import ADA, AGENT, GUILD, JOB, NOW, PERSON, author, below, blocks_store, made, row
 
 # ---------------------------------------------------------------- the document over bytes
@@ -103,7 +103,7 @@ def test_noise_with_a_right_checksum_is_block_corrupt(data: bytes) -> None:
 
 
 def test_a_missing_library_is_not_taken_for_a_damaged_document(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(document, "loro", LateLibrary("loro_which_nobody_installed"))
+    monkeypatch.setattr(document, "loro", LazyLibrary("loro_which_nobody_installed"))
     with pytest.raises(ModuleNotFoundError):
         BlockDocument()
 

@@ -16,6 +16,7 @@ from bot.config import Config
 from bot.config.mcp import missing_programs
 from bot.errors import CallError, UserError
 from bot.interfaces.cli import streams
+from bot.interfaces.cli.chat.chat_view import ChatView
 from bot.interfaces.cli.chat.connection import Connection, connect, new_id
 from bot.interfaces.cli.chat.line_parser import Command, Help, Quit, TextLine, UnknownCommand, own_help, parse_line
 from bot.interfaces.cli.data_folder import loaded
@@ -24,7 +25,6 @@ from bot.interfaces.control.async_client import ServiceEnded
 from bot.interfaces.control.chat_events import ChatEvent, Idle
 from bot.interfaces.control.client import NoService
 from memory.store.errors import FolderLocked
-from sources.screen import ChatView
 from sources.terminal import ONCE, Message
 from texts import _, error_text, gettext_noop, speak
 

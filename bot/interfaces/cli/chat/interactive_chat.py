@@ -25,6 +25,7 @@ from bot.config import OFFLINE, Config
 from bot.config.mcp import missing_programs
 from bot.errors import CallError, UserError
 from bot.interfaces.cli import streams
+from bot.interfaces.cli.chat.chat_view import ChatView, Moment
 from bot.interfaces.cli.chat.command_runner import CommandRunner, known, offered
 from bot.interfaces.cli.chat.completion import Completions
 from bot.interfaces.cli.chat.connection import Connection, new_id
@@ -44,7 +45,6 @@ from bot.interfaces.control.chat_events import History, Idle, LineResult, Listen
 from bot.interfaces.control.client import NoService
 from bot.services.people.sign_in_links import sign_in_words
 from memory.store.errors import StoreError
-from sources.screen import ChatView, Moment
 from sources.terminal import Busy, Message, Typed
 from texts import _, error_text, money_text, speak
 

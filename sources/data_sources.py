@@ -1,4 +1,4 @@
-"""Data sources: the items of feeds and calendars (read by `formats`) and of folders, whose files are never opened."""
+"""The items of data sources: of folders, whose files are never opened; `sources.feeds` reads feeds and calendars."""
 
 import os
 from collections.abc import Iterator

@@ -1,10 +1,12 @@
-"""Regular expressions that are compiled on first use: a command that reads no text does not pay for them."""
+"""Regular expressions and libraries that are made ready when they are first used: a command that reads no text pays for
+none, and a service may need a library only days after its start."""
 
 import importlib
 import re
 import sys
 from collections.abc import Callable, Iterator
 from functools import cached_property
+from types import ModuleType
 from typing import Any, TypeAlias, cast
 
 Match: TypeAlias = re.Match[str]
@@ -55,3 +57,12 @@ class UnicodePattern(Pattern):
 
     def _compile(self) -> re.Pattern[str]:
         return cast("re.Pattern[str]", importlib.import_module("regex").compile(self.pattern, self.flags))
+
+
+class LazyLibrary(ModuleType):
+    """Stands for a library, whose parts it takes over one by one as they are used."""
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(importlib.import_module(self.__name__), name)
+        setattr(self, name, found)
+        return found

@@ -12,7 +12,7 @@ import feedparser
 from dateutil.rrule import rrulestr
 from icalendar import Calendar
 
-from sources.feeds import Item, SourceUnreadable
+from sources.data_sources import Item, SourceUnreadable
 from sources.text import one_line
 from sources.web.html_text import parsed
 

@@ -10,8 +10,8 @@ from rich.live import Live
 from rich.segment import Segment, SegmentLines
 from rich.status import Status
 
-from sources import screen
-from sources.screen import ChatView, Moment
+from bot.interfaces.cli.chat import chat_view
+from bot.interfaces.cli.chat.chat_view import ChatView, Moment
 from sources.terminal import Busy, Deletion, Edit, Message, Typed
 
 _STEP = re.compile(r"\x1b\[\??([\d;]*)([A-Za-z])|\x1b\].*?(?:\x07|\x1b\\)|(.)", re.DOTALL)
@@ -90,7 +90,7 @@ def view(*, tty: bool, height: int = 30) -> tuple[ChatView, Screen]:
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every piece of a stream is drawn, however fast it comes."""
-    monkeypatch.setattr(screen, "_DRAW_SECONDS", 0.0)
+    monkeypatch.setattr(chat_view, "_DRAW_SECONDS", 0.0)
 
 
 ANSWER = """\
@@ -211,7 +211,7 @@ def test_what_is_streamed_is_on_the_screen_before_the_end() -> None:
 
 
 def test_a_stream_is_not_drawn_with_every_piece(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(screen, "_DRAW_SECONDS", 60.0)
+    monkeypatch.setattr(chat_view, "_DRAW_SECONDS", 60.0)
     chat, out = view(tty=True)
     chat.stream("one")
     written = len(out.getvalue())
