@@ -86,7 +86,9 @@ def find_living(rows: Rows, name: str) -> Agent:
 def require_name(name: str) -> None:
     """Raise UserError for a name that commands and files could not use."""
     if not _NAME.fullmatch(name):
-        raise UserError("A name starts with a letter or digit, and has only letters, digits, spaces, and . - _ '")
+        raise UserError(
+            "A name must start with a letter or digit and can contain only letters, digits, spaces and . - _ '"
+        )
 
 
 def command_to_answer(rows: Rows) -> str:
@@ -158,7 +160,7 @@ def named_audience(text: str) -> Audience:
     shared = kind in ("guild", "channel")
     which = f"discord:{which}" if which.isdecimal() else which
     if shared and not _SHARED[kind].fullmatch(which):
-        raise CallError("“{text}” is not a {kind}. Write it as {kind}:discord:1234.", text=text.strip(), kind=kind)
+        raise CallError("“{text}” is not valid. Write it as {kind}:discord:1234.", text=text.strip(), kind=kind)
     try:
         return parse_audience(f"{kind}:{which}" if shared else text.strip())
     except ValueError as error:

@@ -165,7 +165,7 @@ def plain_schema(content: PlainContent, fields: str) -> Schema:
     """Build a schema without options; `fields` are comma-separated names. Raises Refused."""
     names = [{"name": name.strip()} for name in fields.split(",") if name.strip()]
     if (content == "fields") != bool(names):
-        raise Refused("With the content “fields”, also give the names of the fields.")
+        raise Refused("Give field names if the content is “fields”, and only then.")
     match content:
         case "fields":
             return parse_schema(json.dumps({"type": "map", "fields": names}))

@@ -429,7 +429,7 @@ async def test_what_an_agent_would_be_shown_is_previewed_where_the_owner_may_loo
     why = {each["memory"]: each["why"] for each in found["reasons"]}
     assert why["persona"] == "always shown"
     assert why["The dentist closes at five"] == "found: contains dentist"
-    assert why["I am afraid of drills"] == "fact with the most weight"
+    assert why["I am afraid of drills"] == "one of the facts with the most weight"
     for language, told in (("en", "found: contains dentist"), ("de", "enthält dentist")):
         spoken = {"Accept-Language": language}
         assert told in (await s.get("/context", params={"place": place}, headers=spoken)).text

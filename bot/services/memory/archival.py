@@ -104,7 +104,7 @@ class AddedEntry(Result):
     """What of the request it does not have."""
 
     def lines(self, markup: Markup) -> list[str]:
-        kept, named = gettext_noop("Kept by {agent}.{id}"), gettext_noop("Kept by {agent} as {name}.")
+        kept, named = gettext_noop("{agent} will remember it.{id}"), gettext_noop("{agent} will remember it as {name}.")
         values = {"name": markup.text(self.row.name), "id": markup.number(code(self.row.id))}
         said = [self.row.told(markup, named if self.row.name else kept, **values)]
         if self.already:

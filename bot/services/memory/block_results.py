@@ -32,7 +32,7 @@ _PURPOSES = {
     TEMPLATES["current_state"].description: gettext_noop("How the person is doing: energy, attention, mood"),
     TEMPLATES["active_context"].description: gettext_noop("The current task and recent events"),
     TEMPLATES["bond_evolution"].description: gettext_noop("How the relationship with the person has grown"),
-    TEMPLATES["partner_profile"].description: gettext_noop("Who the partner is, for all agents"),
+    TEMPLATES["partner_profile"].description: gettext_noop("What all agents should know about the owner"),
     TEMPLATES["task_list"].description: gettext_noop("What the agent has to do, in order"),
     TEMPLATES["observation_log"].description: gettext_noop("What the agent noticed"),
     LOG_DESCRIPTIONS[0]: gettext_noop("Which tools the agent used, and whether they worked"),
@@ -288,9 +288,9 @@ class Shares(Result):
     def lines(self, markup: Markup) -> list[str]:
         if not self.shares:
             return [self.told(markup, gettext_noop("Block {block} is not shared with anyone."))]
-        text = gettext_noop("{agent}'s block {block} is shared with {others}, within the block's audience.")
+        text = gettext_noop("{agent}'s block {block} is shared with {others}, in the places where it may be read.")
         line = self.told(markup, text, others=", ".join(each.line(markup) for each in self.shares))
-        less = gettext_noop("In effect, {agent} has {effective}.")
+        less = gettext_noop("{agent}'s effective permission is {effective}.")
         return [line, *(each.told(markup, less) for each in self.shares if each.effective != each.permission)]
 
 

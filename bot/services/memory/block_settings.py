@@ -163,7 +163,7 @@ class BlockSettings(MemoryService, frozen=True):
     def change(self, tx: Tx, caller: Caller, arguments: ChangeBlock) -> str:
         kind = None if arguments.type is None else BlockType(arguments.type)
         if arguments.fields and arguments.content is None:
-            raise UserError("With the content “fields”, also give the names of the fields.")
+            raise UserError("Give field names if the content is “fields”, and only then.")
         schema = None if arguments.content is None else plain_schema(arguments.content, arguments.fields)
         new = NewSettings(arguments.rename, arguments.description, arguments.limit or 0, kind, schema)
         if new == NewSettings():
@@ -200,7 +200,7 @@ class BlockSettings(MemoryService, frozen=True):
             return
         heard = (caller.scope,) if caller.here is None else (caller.scope, caller.here.scope)
         if not any(may_write_down(scope, block.audience) for scope in heard):
-            raise UserError("Block {block} is also seen elsewhere. Only the owner can change it.", block=block.label)
+            raise UserError("Block {block} is also visible elsewhere. Only the owner can change it.", block=block.label)
         if caller.trust < Trust.APPROVED and block.type is BlockType.CORE and not block.audience.startswith("person:"):
             raise UserError("Block {block} is always in context. Only the owner can change it.", block=block.label)
 

@@ -196,7 +196,7 @@ class Blocks(ZonedService, frozen=True):
         self, tx: Tx, caller: Caller, label: WritableBlock, writer: _Writer, since: _Since = "", only: _Only = None
     ) -> UndoResult:
         if since and only is not None:
-            raise CallError("--since and --only: use one of them")
+            raise CallError("Use --since or --only, not both.")
         named, edit = self._editable(tx, caller, label)
         past = block_history(tx, named.block.id)
         names = _writer_names(tx, past, caller.scope, caller.approver, self.people)

@@ -111,8 +111,8 @@ class Dreams(MemoryService, frozen=True):
         missing = _(" Since then, entries from {gone} of its changes have been removed.", gone=gone) if gone else ""
         stays = (
             ngettext(
-                " {count} inference stays, because the person approved it.",
-                " {count} inferences stay, because the people approved them.",
+                " {count} inference stays, because it was approved.",
+                " {count} inferences stay, because they were approved.",
                 allowed,
             )
             if allowed

@@ -167,7 +167,7 @@ def _also_kept(rows: Rows, fact: Fact, scope: Scope) -> str:
     seen = (each for each in held.values() if scope.may_use(each.audience) and entries.stands(rows, each.id))
     if not (kept := "; ".join(_("“{text}”", text=one_line(each.content, LONGEST).rstrip(".")) for each in seen)):
         return ""
-    words = _("Long-term memory keeps what came from the same message: {entries}.", entries=kept)
+    words = _("Entries in long-term memory from the same message stay: {entries}.", entries=kept)
     return f"{words} {_('`carina archival delete` deletes an entry along with your messages that it came from.')}"
 
 

@@ -196,8 +196,8 @@ class Imports(MemoryService, frozen=True):
         caller.confirm(_("Delete the messages and entries of import {origin}, and archive its agents?", origin=found))
         if not (count := import_outcomes.undo(tx, found, self.clock())):
             raise UserError(
-                "Nothing of the import {origin} is left to undo. If it is a constellation, `carina "
-                "constellation delete` removes it.",
+                "The import {origin} has nothing left to undo. If it created a constellation, `carina "
+                "constellation delete` removes that.",
                 origin=origin,
             )
         return ngettext("Removed {count} imported record.", "Removed {count} imported records.", count)
@@ -205,7 +205,9 @@ class Imports(MemoryService, frozen=True):
     async def _take(self, source: str, arguments: OneImport, reader: Callable[[Path], Iterable[Record]]) -> Report:
         """Store records in batches; each batch and its report are one transaction."""
         if not arguments.audience:
-            raise CallError("--audience: choose who can see it: owner, public, guild:<id>, channel:<id> or person:<id>")
+            raise CallError(
+                "Use --audience to choose who can see it: owner, public, guild:<id>, channel:<id> or person:<id>"
+            )
         audience = named_audience(arguments.audience)
         if not arguments.file.exists():
             raise UserError("There is no {file}.", file=arguments.file)

@@ -122,7 +122,7 @@ class UnattendedTurns(ZonedService, frozen=True):
     @operation("summary.night", "Show what agents did on their own overnight, and why", Action.READ_MEMORY)
     def report(self, rows: Rows, caller: Caller, night: _Night = "") -> Listing[TurnRow]:
         period = self._period(night)
-        empty = _("I see nothing here that an agent did on its own that night.")
+        empty = _("There is nothing to show here that an agent did on its own that night.")
         turns = night_turns.turns_between(rows, period.start, period.end, caller.scope)
         found = written(rows, turns, caller.scope, period)
         undone = night_turns.undone(rows, period.name, caller.scope)
@@ -135,7 +135,7 @@ class UnattendedTurns(ZonedService, frozen=True):
             listed.append(TurnRow(text=ngettext(one, many, more)))
         if found.hidden:
             hidden = ngettext("{count} block", "{count} blocks", found.hidden)
-            listed.append(TurnRow(text=_("{hidden} that you cannot see here changed too", hidden=hidden)))
+            listed.append(TurnRow(text=_("{hidden} that you cannot see here also changed", hidden=hidden)))
         return Listing.of(listed, empty)
 
     @operation("summary.undo-night", "Undo what agents wrote on their own overnight", Action.UNDO_NIGHT)
@@ -148,8 +148,8 @@ class UnattendedTurns(ZonedService, frozen=True):
         back = sum(item.state != "left" for item in done)
         _log.info("night_undone", night=period.name, by=who.person, door=who.door, back=back, of=len(done))
         lasting = _(
-            "This cannot be redone as a whole: each block has its own `carina memory undo`, and removed entries stay "
-            "removed."
+            "This cannot be redone as a whole. `carina memory undo` reverses it for one block; removed entries "
+            "stay removed."
         )
         return Listing.of(done, _("There is nothing to undo."), lasting if done else "")
 
@@ -158,7 +158,10 @@ class UnattendedTurns(ZonedService, frozen=True):
         turns = night_turns.turns_between(tx, period.start, period.end, caller.scope)
         turns = [each for each in turns if name in ("", each.agent_name) and turn in (None, each.id)]
         if any(each.status in ("running", "suspended") for each in turns):
-            raise UserError("An agent is still working on something from that night, so nothing has been undone yet.")
+            raise UserError(
+                "An agent is still working on something from that night, so nothing was undone. "
+                "Try again when it is done."
+            )
         found = written(tx, turns, caller.scope, period).only(part)
         done = [self._block(tx, caller, *each) for each in found.blocks] + self._entries(tx, found.entries)
         done += [_back(tx, each) for each in found.arranged]
@@ -195,7 +198,7 @@ class UnattendedTurns(ZonedService, frozen=True):
         counted = _("{removed} removed, {restored} restored", removed=removed, restored=plan.restored)
         if plan.lost or plan.kept:
             lost = ngettext("{count} place", "{count} places", len(plan.lost))
-            changed = [_("{lost} changed since then, and not undone", lost=lost)] * bool(plan.lost)
+            changed = [_("not undone because of later changes: {lost}", lost=lost)] * bool(plan.lost)
             return _item(what, "partly", "; ".join([counted, *changed, *map(_, plan.kept)]))
         return _item(what, "undone", counted)
 
@@ -264,7 +267,7 @@ def _entry_back(tx: Tx, entry: EntryId, noted: Sequence[JournalEntry]) -> Undone
         entry_changes.put_back(tx, first.before)
     except StoreError as error:
         return _item(what, "left", error_text(error))
-    return _item(what, "undone", _("it is there again") if last.deed == "delete" else _("it is as it was"))
+    return _item(what, "undone", _("it is there again") if last.deed == "delete" else _("it is as it was before"))
 
 
 _ARRANGED = {

@@ -61,7 +61,7 @@ _GONE = gettext_noop("You cannot see this memory here. It may already be forgott
 _NOTHING = gettext_noop(
     "This answer used nothing from memory. It is based on this conversation and on the model alone."
 )
-_UNRECORDED = gettext_noop("What this answer was based on was erased with the data of the person it was for.")
+_UNRECORDED = gettext_noop("What I based this answer on was erased along with the data of the person I answered.")
 _WHEN = {
     "entry": gettext_noop("said {when}"),
     "message": gettext_noop("said {when}"),
@@ -171,14 +171,14 @@ class Explanation(Result):
         kept = [each for each in self.memories if each.kind == "block"]
         lines = [_("My answer:"), f"> {markup.text(one_line(self.answer, _SHORT))}", ""] if self.answer else []
         if found:
-            lines.append(_("In view for this answer, besides the conversation here:"))
+            lines.append(_("What I could see for this answer, besides the conversation here:"))
         elif not (self.hidden or self.gone):
             lines.append(_(_NOTHING if self.recorded else _UNRECORDED))
         lines += _numbered(found[:_LISTED], 1, markup)
         if (more := len(found) - _LISTED) > 0:
             lines.append(ngettext("{count} more, not shown here.", "{count} more, not shown here.", more))
         if kept:  # in Markdown a list begins after a paragraph, unless at 1, and a quotation goes on without a break
-            lines += ["", _("Always in view:"), ""] if lines and lines[-1] else [_("Always in view:"), ""]
+            lines += ["", _("What I always see:"), ""] if lines and lines[-1] else [_("What I always see:"), ""]
         lines += [*_numbered(kept, len(found) + 1, markup), *([""] if kept else [])]
         if self.hidden:
             lines.append(
@@ -268,7 +268,8 @@ class Why(MemoryService, frozen=True):
             return _("It already says that; nothing was changed.")
         if text_mark(found.text) != arguments.seen:
             raise UserError(
-                "It was changed after you opened the form, so I left it. It now says:\n{text}", text=found.text
+                "It was changed after you opened the form, so your text was not saved. It now says:\n{text}",
+                text=found.text,
             )
         trust = Trust.OWNER if self._is_owner(caller) else caller.trust
         entry = replace(why.entry_of(tx, found), content=content, trust=trust, updated_at=now, last_seen=now)
@@ -278,7 +279,7 @@ class Why(MemoryService, frozen=True):
         if not learned:
             return done
         listed = "; ".join(_("“{text}”", text=one_line(each, _SHORT).rstrip(".")) for each in learned)
-        also = _("What was learned as a fact from the same message stays: {facts}.", facts=listed)
+        also = _("Facts learned from the same message stay: {facts}.", facts=listed)
         return f"{done}\n{also} {_('`carina facts correct` changes it.')}"
 
     @operation("why.narrow", "Keep a memory to direct messages", Action.CHANGE_OWN, _CHANGES)
@@ -300,7 +301,10 @@ class Why(MemoryService, frozen=True):
         said = (
             _("From now on, I will use it only in your own places. What was said elsewhere can still be read there.")
             if own
-            else _("From now on, I will use it only in our direct messages. What was said elsewhere stays there.")
+            else _(
+                "From now on, I will use it only in our direct messages. What was said elsewhere can still "
+                "be read there."
+            )
         )
         if not stay:
             return said

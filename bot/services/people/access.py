@@ -398,7 +398,7 @@ def _card(unknown: UnknownPerson, source: str) -> str:
     account += f" (`{stranger.username.replace('`', '')}`)" if stranger.username else ""
     shared = ", ".join(map(markup.text, unknown.servers[:_SERVERS])) or _("no server with me")
     where = _("Where: a direct message; shares {servers}", servers=shared)
-    note = _("-# I neither read nor kept what they wrote. A name proves nothing; their code does.")
+    note = _("-# I neither read nor kept what they wrote. Anyone can use this name; only the code proves who they are.")
     return "\n".join((wants, account, where, note))
 
 

@@ -303,7 +303,7 @@ class Approvals(Service, frozen=True):
         self, caller: Caller, request: _Request, length: _Length = "once", hour: _Hour = False, always: _Always = False
     ) -> PermitAnswer:
         if hour and always:
-            raise CallError("--hour and --always: use one of them, or neither to allow it once")
+            raise CallError("Use --hour or --always, not both. To allow it once, use neither.")
         length = "always" if always else "hour" if hour else length
         return await self._answer(caller, request, Verdict(length))
 
@@ -438,7 +438,7 @@ def _subject(rows: Rows, subject: str) -> str:
 
 def _allowable(audience: Audience) -> Audience:
     if not _OWNERS.may_use(audience):
-        raise UserError("What comes from somebody's direct messages needs approval each time, when the agent asks.")
+        raise UserError("Anything from somebody's direct messages needs approval each time. The agent asks for it.")
     return audience
 
 

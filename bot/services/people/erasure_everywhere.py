@@ -122,7 +122,7 @@ class Eraser:
                 _log.error("erasure_failed", erasure=erasure.id, exc_info=done)
                 reason = f"{type(done).__name__}: {done}"
                 done = UserError(
-                    "It is not finished yet ({reason}). It will continue at the next start.", reason=reason
+                    "The erasure is not finished yet ({reason}). It will continue at the next start.", reason=reason
                 )
             self._settle(erasure.id, done)
 

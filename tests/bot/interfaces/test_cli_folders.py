@@ -78,7 +78,7 @@ REFUSED = (
     ("upload notes HERE/huge.log", 1, "has 1,073,741,824 bytes, but an upload can have at most 8,000,000"),
     ("upload notes HERE/papers/a.txt --as ../x", 1, "cannot be opened: name a file inside"),
     ("upload notes HERE/papers/a.txt --as .env", 1, "hidden"),
-    ("audience notes guild:x", 2, "“guild:x” is not a guild. Write it as guild:discord:1234."),
+    ("audience notes guild:x", 2, "“guild:x” is not valid. Write it as guild:discord:1234."),
     ("remove notes x.txt --yes", 1, "There is no file “x.txt” in notes"),
     ("remove notes x.txt", 1, "There is no file “x.txt” in notes"),
     ("remove nothing", 1, "There is no folder"),

@@ -191,7 +191,7 @@ LONG = "The heron stands at the pond.\n\n- by the reeds\n- by the bridge\n" + "I
 
 def test_an_entry_is_shown_with_all_its_lines_below_what_is_known_of_it(folder: Path) -> None:
     wanted = ("--label", "heron", "--category", "birds/pond", "--tag", "bird", "--tag", "water")
-    assert carina(folder, "archival", "add", LONG, *wanted).stdout == "Kept by Carina as heron.\n"
+    assert carina(folder, "archival", "add", LONG, *wanted).stdout == "Carina will remember it as heron.\n"
     head, *lines = carina(folder, "archival", "show", "heron").stdout.splitlines()
     assert head.startswith("heron, stored ")
     assert lines == [*LONG.strip().splitlines(), "(category: birds/pond)", "(tags: bird, water)"]

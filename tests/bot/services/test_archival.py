@@ -64,7 +64,7 @@ async def test_words_that_are_kept_already_say_what_was_not_taken_on(of: Entries
     assert (again["id"], again["already"], again["tags"]) == (first["id"], True, ["bird", "white"])
     left = ["the label 'heron': it has the label 'stork'", "the category pond: it is in birds/storks"]
     assert again["not_taken"] == left
-    said = "Kept by Ada as stork. I already knew that; now I am more certain of it. Not carried over: "
+    said = "Ada will remember it as stork. I already knew that; now I am more certain of it. Not carried over: "
     words = await of.told("archival.add", text="The stork is back!", **anew)
     assert words == f"{said}{left[0]}; {left[1]}."
 
@@ -156,7 +156,7 @@ async def test_what_else_was_kept_of_a_fact_that_does_not_hold_is_named(tmp_path
 
         listed = {each["text"]: each["id"] for each in (await own.call("facts.list", somebody(ANN.id), {})).data()}
         stays = (
-            "Long-term memory keeps what came from the same message: “Their sister is called Ana”. "
+            "Entries in long-term memory from the same message stay: “Their sister is called Ana”. "
             "`/memory archival delete` deletes an entry along with your messages that it came from."
         )
         sister = listed["my sister is called Ana"]

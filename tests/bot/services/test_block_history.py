@@ -62,7 +62,7 @@ async def test_who_is_asked_to_lose_nothing_is_named_as_people_name_them(memory:
     await memory.having(a_text)
     with pytest.raises(UserError, match=r"^Ada has changed nothing here since version 1"):
         await memory("revert", "notes", writer="Ada", since="2")
-    with pytest.raises(CallError, match="--since and --only: use one of them"):
+    with pytest.raises(CallError, match=r"^Use --since or --only, not both\.$"):
         await memory("revert", "notes", writer="Ada", since="2", only=1)
     noon = NOON.astimezone(ZoneInfo("Asia/Tokyo")).replace(tzinfo=None)
     with pytest.raises(UserError, match=r"^Ada has changed nothing here since version 2"):

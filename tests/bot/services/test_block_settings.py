@@ -97,7 +97,7 @@ async def test_an_empty_block_is_given_another_form(settings: BlockSettings, blo
     await settings.change(OLGA, ChangeBlock(label="plans", content="list"))
     await settings.change(OLGA, ChangeBlock(label="plans", content="fields", fields="mood, plan"))
     assert await text_of(blocks, "plans") == "mood:\nplan:\n"
-    with pytest.raises(Refused, match="names of the fields"):
+    with pytest.raises(Refused, match="if the content is “fields”"):
         await settings.change(OLGA, ChangeBlock(label="plans", content="fields"))
     with pytest.raises(Refused, match="not a block schema"):
         await settings.change(OLGA, ChangeBlock(label="plans", content="fields", fields="two words"))
@@ -155,10 +155,10 @@ async def test_a_block_is_shared_with_another_agent_and_taken_back(settings: Blo
         await settings.create(OLGA, CreateBlock.model_validate(new))
     assert (await settings.share(OLGA, label="plans")).data()["shares"] == []
     shared = await settings.share(OLGA, label="plans", agent="bea", at="append")
-    assert shared.lines(ink) == ["Ada's block plans is shared with Bea (append), within the block's audience."]
+    assert shared.lines(ink) == ["Ada's block plans is shared with Bea (append), in the places where it may be read."]
     assert shared.data()["shares"] == [{"agent": "Bea", "permission": "append", "effective": "append"}]
     bounded = await settings.share(OLGA, label="charter", agent="Bea", at="read_write")
-    assert bounded.lines(ink)[-1] == "In effect, Bea has read_only."
+    assert bounded.lines(ink)[-1] == "Bea's effective permission is read_only."
     for label, agent, words in (
         ("plans", "Ada", "is that agent's own"),
         ("plans", "Sun", "There is no agent “Sun”. Choose from: Ada, Bea"),
@@ -262,8 +262,8 @@ async def test_a_log_of_ones_own_is_appended_by_people(database: Database, block
 @pytest.mark.parametrize(
     ("audience", "kind", "trust", "words"),
     [
-        (PUBLIC, BlockType.CORE, Trust.APPROVED, "also seen elsewhere"),
-        (PUBLIC, BlockType.WORKING, Trust.APPROVED, "also seen elsewhere"),
+        (PUBLIC, BlockType.CORE, Trust.APPROVED, "also visible elsewhere"),
+        (PUBLIC, BlockType.WORKING, Trust.APPROVED, "also visible elsewhere"),
         (GUILD, BlockType.CORE, Trust.STRANGER, "always in context"),
         (GUILD, BlockType.CORE, Trust.APPROVED, ""),
         (GUILD, BlockType.WORKING, Trust.STRANGER, ""),

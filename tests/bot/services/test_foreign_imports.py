@@ -121,7 +121,7 @@ async def test_an_import_can_be_read_and_taken_back(imports: Imports, database: 
     assert await imports.undo(replace(OLGA, sure=True), origin=report.origin) == "Removed 2 imported records."
     assert await rows(database, "SELECT * FROM messages") == []
     assert (await imports.chatgpt(OLGA, given(tmp_path / "conversations.json"))).carried == 1
-    with pytest.raises(UserError, match="is left to undo"):
+    with pytest.raises(UserError, match="has nothing left to undo"):
         await imports.undo(replace(OLGA, sure=True), (await imports.chatgpt(OLGA, given(empty(tmp_path)))).origin)
     with pytest.raises(UserError, match="There is no import"):
         await imports.undo(replace(OLGA, sure=True), origin="nothing")
@@ -129,7 +129,7 @@ async def test_an_import_can_be_read_and_taken_back(imports: Imports, database: 
 
 async def test_an_audience_has_to_be_named(imports: Imports, tmp_path: Path) -> None:
     file = conversations(tmp_path / "conversations.json")
-    for wrong, words in (("", "--audience"), ("everybody", "everybody"), ("guild:", "“guild:” is not a guild")):
+    for wrong, words in (("", "--audience"), ("everybody", "everybody"), ("guild:", "“guild:” is not valid")):
         with pytest.raises(CallError, match=words):
             await imports.chatgpt(OLGA, given(file, audience=wrong))
 

@@ -135,7 +135,7 @@ async def test_a_folder_has_its_own_model_where_the_rest_is_found_by_words(tmp_p
             UserError, match=r"There is no embedding model “best”\. Choose from: packaged, none, openai:"
         ):
             await call("folder.create", name="papers", embedder="best")
-        with pytest.raises(CallError, match="“guild:discord:x” is not a guild"):
+        with pytest.raises(CallError, match="“guild:discord:x” is not valid"):
             await call("folder.create", name="papers", audience="guild:discord:x")
         await call("folder.create", name="papers", embedder="packaged")
         await call("folder.attach", name="papers", agent="Carina")

@@ -96,10 +96,10 @@ async def test_an_answer_names_what_it_was_made_from(service: Service) -> None:
     await told(service)
     explained = await Answers(service).explained(curious())
     text = text_of(explained)
-    quoted = "My answer:\n> In the barn.\n\nIn view for this answer, besides the conversation here:\n1. "
+    quoted = "My answer:\n> In the barn.\n\nWhat I could see for this answer, besides the conversation here:\n1. "
     assert text.startswith(quoted)
     assert f"> {QUAGGA}" in text
-    assert "\n\nAlways in view:\n\n" in text, "neither belongs to the quotation before"
+    assert "\n\nWhat I always see:\n\n" in text, "neither belongs to the quotation before"
     assert "\n\nTools used: " in text
     assert "by you in hall; everyone on that server can read it" in text
     changed = "last changed Sun, Nov 22, 2026, 12:00 PM (just now)"
@@ -234,7 +234,7 @@ async def test_a_correction_names_the_fact_that_still_has_the_old_words(tmp_path
         (fact,) = await service.column("SELECT fact FROM facts")
         why, given = Answers(service), {"seen": text_mark(QUAGGA), "text": "It sleeps in the shed."}
         done = await why.told("correct", curious(), entry, **given)
-        stays = f"What was learned as a fact from the same message stays: “{fact.rstrip('.')}”."
+        stays = f"Facts learned from the same message stay: “{fact.rstrip('.')}”."
         assert done.endswith(f"{stays} `carina facts correct` changes it.")
 
 

@@ -52,7 +52,7 @@ async def test_the_menu_shows_what_an_answer_was_made_from_and_what_can_be_done(
     await t.ana.submit_modal(form, {"What it should say": "Ana keeps a quagga in the shed."})
     assert (await t.final(shown)).startswith("Corrected.")
     late = await told_beside(await t.ana.submit_modal(form, {"text": "Ana keeps nothing."}))
-    assert "It was changed after you opened the form, so I left it." in late
+    assert "It was changed after you opened the form, so your text was not saved." in late
     assert "Ana keeps nothing." in late, "what was written is not lost"
     assert shown.text.startswith("Corrected.")
     entry = entry_with(t, "Ana keeps a quagga in the shed.")
