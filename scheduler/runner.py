@@ -19,7 +19,7 @@ from typing import TypeAlias
 from memory import jobs
 from memory.jobs import Completion, Job
 from memory.store.clock import Clock
-from memory.store.constellation import Constellations
+from memory.store.constellations import Constellations
 from memory.store.database import Database, Rows, Tx
 from memory.store.errors import DatabaseRefused, StoreError
 from memory.store.faults import commit_point

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import aiohttp
 
 from memory.store.faults import call_point, outside
-from sources.diagnostics import Finding, State
+from sources.findings import Finding, State
 from texts import _, gettext_noop
 
 _ASK = call_point("clock.ask")

@@ -31,7 +31,7 @@ def loaded(module: str) -> set[str]:
     ("module", "allowed"),
     [
         ("memory.store.database", ()),
-        ("memory.store.constellation", ()),
+        ("memory.store.constellations", ()),
         ("memory.queue.inbox", ()),
         ("memory.queue.outbox", ()),
         ("memory.knowledge.facts", ()),

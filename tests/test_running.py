@@ -75,7 +75,7 @@ def test_monitoring_shows_numbers_that_there_are() -> None:
     compose = text("compose.yaml")
     board = json.loads(text("docs/monitoring/carina.json"))
     shown = {target["expr"] for panel in board["panels"] for target in panel["targets"]}
-    known = text("bot/interfaces/web/monitoring.py") + text("memory/queue/metrics.py")
+    known = text("bot/interfaces/web/monitoring.py") + text("memory/queue/telemetry.py")
     assert len(shown) == 7
     assert all(f'"{re.findall("carina_[a-z_]+", each)[0]}"' in known for each in shown)
     assert compose.count("profiles: [monitoring]") == 2

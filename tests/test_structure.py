@@ -49,7 +49,7 @@ ONLY_IN = {
     "pysqlite3": ("memory/store/sqlite.py",),
     "loro": ("memory/blocks/document.py", "memory/blocks/containers.py"),
     "onnxruntime": ("memory/search/embedding/",),
-    "numpy": ("memory/search/embedding/", "memory/search/similarity.py"),
+    "numpy": ("memory/search/embedding/", "memory/search/vector_similarity.py"),
     "openai": (),
     "anthropic": (),
     "pydantic_ai": (),

@@ -46,7 +46,7 @@ from memory.search import vectors
 from memory.search.embedding.base import Embedder
 from memory.search.embedding.guard import GuardedEmbedder
 from memory.search.embedding.query_vectors import Questions
-from memory.search.similarity import Meaning
+from memory.search.vector_similarity import Meaning
 from memory.store.database import Rows, Tx, Value, as_dict
 from memory.store.ids import EntryId, PersonId, Snowflakes
 from sources.base import Place, Speaker

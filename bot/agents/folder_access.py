@@ -26,7 +26,7 @@ from memory.queue import turns
 from memory.queue.turns import Turn
 from memory.search.all_domains import search
 from memory.search.query import Hit, Query
-from memory.search.similarity import Meaning
+from memory.search.vector_similarity import Meaning
 from memory.store.clock import utc_now
 from memory.store.database import Database, Rows, Tx
 from memory.store.errors import Refused

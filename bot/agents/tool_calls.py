@@ -43,7 +43,7 @@ from memory.permission_requests import ApprovalNeeded, Permit, require
 from memory.queue import messages, turns
 from memory.queue.steps import CallDone, CallFailed, CallStarted, CallWaits, ModelAnswer
 from memory.queue.turns import TurnMoved
-from memory.search.similarity import Meaning
+from memory.search.vector_similarity import Meaning
 from memory.store.database import Database, Rows, Tx
 from memory.store.errors import StoreError
 from memory.store.faults import call_point, commit_point, outside

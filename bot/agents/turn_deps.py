@@ -19,7 +19,7 @@ from bot.models.base import Model
 from memory.agents import Agent
 from memory.blocks.store import CheckpointPolicy
 from memory.people.audience import Scope
-from memory.search.similarity import Meaning
+from memory.search.vector_similarity import Meaning
 from memory.store.clock import Clock
 from memory.store.database import Rows
 from memory.store.ids import AgentId, PersonId, PlaceId, place_source

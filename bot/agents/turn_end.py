@@ -20,7 +20,8 @@ from bot.agents.permissions.approval_requests import Broker
 from bot.agents.turn_deps import TurnDeps
 from memory import activity, group_runs
 from memory.group_runs import RunOutcome
-from memory.knowledge import unfinished_work, working_memory
+from memory.knowledge import interrupted_work as stored_work
+from memory.knowledge import working_memory
 from memory.people.audience import Trust
 from memory.queue import agent_messages, inbox, messages, outbox, turns
 from memory.queue.inbox import InRow
@@ -66,7 +67,7 @@ def finish(tx: Tx, turn_deps: TurnDeps, material: PromptInputs, now: datetime) -
     """Learn from a turn whose answer is queued, and mark its messages as answered."""
     turn_learning.learn(tx, material, turn_deps.tools, now)
     if material.recovery != "":
-        unfinished_work.clear(tx, material.turn)
+        stored_work.clear(tx, material.turn)
     inbox.finish(tx, material.turn.id, now)
 
 

@@ -18,7 +18,7 @@ from memory.people.access import Rule
 from memory.people.audience import PUBLIC, Trust
 from memory.people.privacy_choices import PrivacyChoice
 from memory.permission_requests import Verdict
-from memory.queue import messages, outbox, skipped, turns
+from memory.queue import messages, outbox, skipped_messages, turns
 from memory.store.clock import Clock
 from memory.store.data_folder import DataFolder
 from memory.store.database import Rows, Tx
@@ -86,14 +86,14 @@ class _Here(Struct, frozen=True):
 
     async def counts(self) -> Mapping[str, int]:
         since = self.clock() - _DAY
-        return await self.read(lambda rows: skipped.counts(rows, NAME, since))
+        return await self.read(lambda rows: skipped_messages.counts(rows, NAME, since))
 
     async def seen(self, ids: Sequence[str]) -> set[str]:
         """The posts that were already skipped or accepted."""
-        return await self.read(lambda rows: skipped.seen(rows, NAME, ids))
+        return await self.read(lambda rows: skipped_messages.seen(rows, NAME, ids))
 
     async def pass_over(self, found: Mapping[str, str]) -> None:
-        await self.write(_PASS_OVER, lambda tx: skipped.note(tx, NAME, found, self.clock()))
+        await self.write(_PASS_OVER, lambda tx: skipped_messages.note(tx, NAME, found, self.clock()))
 
     async def held(self, limit: int) -> Sequence[RememberedPost]:
         found = await self.read(lambda rows: messages.held_of(rows, NAME, limit))

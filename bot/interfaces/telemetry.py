@@ -19,7 +19,7 @@ from bot.logs import log
 from bot.runtime.open_constellations import OpenConstellations
 from bot.services.system.inbox import StageRow, turn_stages
 from memory.people.audience import PUBLIC, Scope
-from memory.queue import metrics
+from memory.queue import telemetry
 from memory.store.clock import Clock, from_text
 from memory.store.database import Row, Rows
 from memory.store.ids import ConstellationId, TurnId
@@ -65,7 +65,7 @@ def _traces(
     rows: Rows, of: ConstellationId, since: datetime, now: datetime, done: Mapping[str, datetime]
 ) -> dict[str, list[Span]]:
     """The spans of turns that ended since then and were not sent yet, by trace."""
-    ended = metrics.ended(rows, since, now - timedelta(minutes=1))
+    ended = telemetry.ended(rows, since, now - timedelta(minutes=1))
     by_trace = {_digest(of, turn["id"])[:32]: turn for turn in ended}
     new = [trace for trace in by_trace if trace not in done][:_MOST]
     return {trace: _spans(rows, trace, by_trace[trace], now) for trace in new}

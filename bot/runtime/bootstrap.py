@@ -25,7 +25,7 @@ from memory.blocks.schemas import TEXT, dump_schema
 from memory.blocks.sharing import Common
 from memory.queue import inbox, outbox
 from memory.store.clock import Clock
-from memory.store.constellation import Constellation, Constellations
+from memory.store.constellations import Constellation, Constellations
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId, GroupId, PersonId, new_id

@@ -13,14 +13,14 @@ from bot.agents.turn_deps import TurnDeps
 from bot.agents.turn_end import queue_preview
 from bot.runtime.conversation import ConversationWorker, OpenPlaces, Written
 from bot.runtime.delivery import DeliveryDeps, DeliveryWorker
-from bot.runtime.follow_ups import follow
+from bot.runtime.erasure_follow_ups import follow
 from bot.runtime.group_routing import RoutingTable
 from bot.runtime.intake import ConstellationIntake, SharedParts
 from bot.runtime.supervision import Work
 from bot.storage_retry import until_stored
 from memory import group_runs
 from memory.queue import inbox, outbox
-from memory.store.constellation import Constellation
+from memory.store.constellations import Constellation
 from memory.store.database import Database
 from memory.store.faults import commit_point
 from memory.store.ids import ConstellationId, GroupId, PlaceId, TurnId, place_source

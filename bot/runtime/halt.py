@@ -6,7 +6,7 @@ from collections.abc import Callable
 from bot.storage_retry import until_stored
 from memory.people.audience import Trust
 from memory.store.clock import Clock, to_text
-from memory.store.constellation import Constellations
+from memory.store.constellations import Constellations
 from memory.store.logs import Log
 from sources.base import Kind, Notification
 

@@ -23,7 +23,7 @@ from bot.config.loader import environment
 from memory.store import backups
 from memory.store.backups import Backup, BackupFailed
 from memory.store.clock import Clock, from_text
-from memory.store.constellation import Constellations, registered
+from memory.store.constellations import Constellations, registered
 from memory.store.data_folder import DataFolder, private_file, private_folder
 from memory.store.migrations import Kind, prepare
 from memory.store.sqlite import connect, driver, transaction

@@ -12,7 +12,7 @@ from contextlib import suppress
 from bot.runtime.intake import SharedParts
 from bot.runtime.open_constellations import OpenConstellations
 from bot.runtime.supervision import TellOwner
-from memory.store.constellation import Constellations
+from memory.store.constellations import Constellations
 from memory.store.ids import ConstellationId, TurnId
 from memory.store.logs import Log
 from sources.base import Kind, Notification

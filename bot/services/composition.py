@@ -95,7 +95,7 @@ from memory import jobs
 from memory.people import person_settings
 from memory.queue import inbox
 from memory.store.clock import Clock
-from memory.store.constellation import Constellation, Constellations
+from memory.store.constellations import Constellation, Constellations
 from memory.store.data_folder import DataFolder
 from memory.store.database import Database, Rows
 from memory.store.ids import ConstellationId, PersonId

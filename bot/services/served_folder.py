@@ -32,7 +32,7 @@ from bot.services.results import Plain, Result
 from bot.services.system.halt import Restart
 from bot.upkeep.embedding import Embedders
 from memory.store.clock import Clock, utc_now
-from memory.store.constellation import Constellation, Constellations
+from memory.store.constellations import Constellation, Constellations
 from memory.store.data_folder import DataFolder
 from memory.store.errors import StoreError
 from memory.store.ids import PersonId, PlaceId

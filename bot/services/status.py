@@ -23,7 +23,7 @@ from bot.services.system.front_ends import FrontEndStates
 from bot.services.transactions import Service
 from memory import agents
 from memory.blocks.repair import damage_since
-from memory.queue import follow_ups, inbox, missed_messages, outbox
+from memory.queue import erasure_follow_ups, inbox, missed_messages, outbox
 from memory.store.clock import from_text
 from memory.store.database import Rows
 from texts import language, source
@@ -113,6 +113,6 @@ def _counts(rows: Rows) -> dict[str, Any]:
         **inbox.counts(rows),
         "unsent": outbox.count_open(rows),
         **outbox.count_undelivered(rows),
-        "unfollowed": follow_ups.given_up(rows),
+        "unfollowed": erasure_follow_ups.given_up(rows),
         "silent": command_to_answer(rows),
     }

@@ -9,7 +9,7 @@ from pydantic import Field
 from bot.config.values import OFFLINE
 from bot.models.health import ModelHealth
 from bot.services.results import Lines, Markup, Result, Row
-from sources.diagnostics import Finding, State
+from sources.findings import Finding, State
 from sources.text import cells
 from texts import _, gettext_noop, ngettext
 

@@ -23,7 +23,7 @@ from memory.search.embedding.base import Embedder, EmbedderGarbage, EmbedderMiss
 from memory.search.embedding.choice import EXPECTED, Choice, is_choice, make_embedder, missing_words
 from memory.search.embedding.guard import GuardedEmbedder, Health
 from memory.search.embedding.query_vectors import PartVectors, Questions
-from memory.search.similarity import Meaning
+from memory.search.vector_similarity import Meaning
 from memory.search.vector_texts import Embeddable
 from memory.search.vectors import EmbeddedRow
 from memory.store import sqlite

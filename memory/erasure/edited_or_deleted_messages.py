@@ -1,10 +1,10 @@
 """Removes what was derived from a message that is edited, deleted or restricted to fewer people.
 
-Its own text is gone at once, by `memory.queue.messages.redact`. `bot.runtime.follow_ups` calls this.
+Its own text is gone at once, by `memory.queue.messages.redact`. `bot.runtime.erasure_follow_ups` calls this.
 
 When its author deletes a message, this removes the entries made from it, what agents wrote into blocks because of it
 (`memory.erasure.blocks`), and our messages with its words; likewise for an entry that somebody asks to forget. Facts,
-sessions and unfinished work go at once, by triggers on `messages` (such as `facts_message_changed`).
+sessions and interrupted work go at once, by triggers on `messages` (such as `facts_message_changed`).
 """
 
 import importlib
@@ -16,8 +16,8 @@ from typing import Any
 from memory.knowledge import entries, entry_changes, facts
 from memory.knowledge.entries import Entry, derived_messages, learned_from
 from memory.people.audience import Audience, Scope
-from memory.queue import follow_ups, messages, outbox
-from memory.queue.follow_ups import FollowUp, Target
+from memory.queue import erasure_follow_ups, messages, outbox
+from memory.queue.erasure_follow_ups import FollowUp, Target
 from memory.queue.messages import Message
 from memory.queue.turns import answering, caused
 from memory.store.database import Row, Rows, Tx
@@ -173,7 +173,7 @@ def _unwrite(tx: Tx, old: Message, at: datetime, **more: Any) -> int:
 
 def follow(tx: Tx, follow_up: FollowUp) -> bool:
     """Handle one follow-up for the message as it is now; returns whether stored data was removed."""
-    follow_ups.over(tx, follow_up)
+    erasure_follow_ups.over(tx, follow_up)
     now = messages.of_id(tx, follow_up.message)
     if now is None:
         return False

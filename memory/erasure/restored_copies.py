@@ -1,7 +1,7 @@
 """Takes out of a copy that is restored what its people took back since: messages that were deleted or forgotten, and
 those that were limited to direct messages.
 
-What was derived from them goes as after any deletion: at the next start, by `memory.queue.follow_ups`.
+What was derived from them goes as after any deletion: at the next start, by `memory.queue.erasure_follow_ups`.
 """
 
 import json
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from memory.erasure.edited_or_deleted_messages import narrow_message
 from memory.people.audience import OWNER, Audience
-from memory.queue import follow_ups, messages
+from memory.queue import erasure_follow_ups, messages
 from memory.queue.inbox import forget_payload
 from memory.store.clock import utc_now
 from memory.store.database import Rows, Tx
@@ -52,8 +52,8 @@ def _again(tx: Tx, identifier: MessageId, deleted: bool, audience: Audience) -> 
         if old.role == "user" and old.person is not None and not old.audience.startswith("person:"):
             narrow_message(tx, old, audience, now)
         return
-    learners = follow_ups.learners(tx, identifier)
+    learners = erasure_follow_ups.learners(tx, identifier)
     messages.redact(tx, [identifier], now)
     forget_payload(tx, identifier, now)
     if old.role == "user":
-        follow_ups.queue(tx, old, now, learners)
+        erasure_follow_ups.queue(tx, old, now, learners)

@@ -261,7 +261,7 @@ def known(
 
 
 def of_turn(rows: Rows, turn: Turn, paths: Sequence[str], kinds: Sequence[Kind], most: int) -> dict[Kind, list[Item]]:
-    """What a turn may be shown, in one read: its place's newest summary and unfinished work, for exactly its hearers;
+    """What a turn may be shown, in one read: its place's newest summary and interrupted work, for exactly its hearers;
     of working memory, what is valid and at or below `paths`; and the `most` recently said of `kinds`."""
     found = defaultdict[Kind, list[Item]](list)
     wanted = (Kind.CONVERSATION, Kind.WORK, Kind.WORKING, *kinds)

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from memory.people import hidden_people
 from memory.people.audience import Audience, Scope, Trust
-from memory.queue import follow_ups, message_files, messages, payloads
+from memory.queue import erasure_follow_ups, message_files, messages, payloads
 from memory.queue.message_files import MessageFile
 from memory.queue.messages import Message
 from memory.queue.payloads import PAYLOAD, Extras, Payload, about
@@ -190,15 +190,15 @@ def _apply(tx: Tx, arrival: Arrival, stored: tuple[InboxId, MessageId], now: dat
 
 def _apply_edit(tx: Tx, arrival: Arrival, old: Message) -> TurnId | None:
     """Edit the message itself; returns the running turn whose input it changed. The rest follows later."""
-    learners = follow_ups.learners(tx, old.id)
+    learners = erasure_follow_ups.learners(tx, old.id)
     if not messages.edit(tx, old, arrival.text, arrival.at):
         return None
     running = _running_turn(tx, old.id)
     ask = None
     if running is None and arrival.asks is not None:  # a running turn sees the edit itself
         within = arrival.place.within if arrival.place.audience == old.audience else ()
-        ask = follow_ups.Ask(arrival.asks, f"{arrival.source}/{arrival.external_id}", within)
-    follow_ups.queue(tx, old, arrival.at, learners, ask)
+        ask = erasure_follow_ups.Ask(arrival.asks, f"{arrival.source}/{arrival.external_id}", within)
+    erasure_follow_ups.queue(tx, old, arrival.at, learners, ask)
     return running
 
 
@@ -206,7 +206,7 @@ def _apply_delete(tx: Tx, arrival: Arrival, old: Message, now: datetime) -> Turn
     if not messages.redact(tx, [old.id], arrival.at):
         return None
     forget_payload(tx, old.id, now)
-    follow_ups.queue(tx, old, arrival.at)
+    erasure_follow_ups.queue(tx, old, arrival.at)
     return _running_turn(tx, old.id)
 
 

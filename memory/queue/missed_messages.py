@@ -1,4 +1,4 @@
-"""Gaps: messages of a place that were missed while no listener ran. `skipped.py`: what was not accepted.
+"""Gaps: messages of a place that were missed while no listener ran. `skipped_messages.py`: what was not accepted.
 
 A place's cursor says how far it was read and moves with every live message. So a listener that cannot read back the
 missed messages records a gap first. A gap is open until it has been read, or until it is closed with a reason because

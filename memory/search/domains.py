@@ -14,7 +14,7 @@ from msgspec import Struct
 from memory.people.audience import Scope
 from memory.people.hidden_people import shown
 from memory.search.query import Domain, Kind, Query
-from memory.search.similarity import Meaning
+from memory.search.vector_similarity import Meaning
 from memory.search.vector_texts import Embedded
 from memory.search.vectors import RowSet, seen_by
 from memory.store.clock import to_text

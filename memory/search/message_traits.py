@@ -1,6 +1,6 @@
 """What kind of message a hit is: whether it asks, says that nothing is known, or tells a time or a name.
 
-`ranking.py` weighs this; `neighbors.py` finds the messages around a hit.
+`ranking.py` weighs this; `surrounding_messages.py` finds the messages around a hit.
 """
 
 import re

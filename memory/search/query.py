@@ -10,7 +10,7 @@ from msgspec import Struct, field
 
 from memory.people.audience import Audience, Scope, Trust
 from memory.queue.messages import Message, Role
-from memory.search.similarity import Meaning
+from memory.search.vector_similarity import Meaning
 from memory.store.database import Rows
 from memory.store.fulltext import Term, all_words, match_query, terms
 from memory.store.ids import AgentId, PersonId, PlaceId

@@ -12,12 +12,12 @@ from typing import NamedTuple, TypeAlias
 
 from msgspec import Struct
 
-from memory.search import neighbors
+from memory.search import surrounding_messages
 from memory.search.domains import COUNTED_ROWS, Lookup
 from memory.search.message_traits import MessageTraits, traits_of
-from memory.search.neighbors import Stretch, Talk
 from memory.search.query import TextQuery
-from memory.search.similarity import Baseline, Closeness, Cosines, Meaning, RowWindows
+from memory.search.surrounding_messages import Stretch, Talk
+from memory.search.vector_similarity import Baseline, Closeness, Cosines, Meaning, RowWindows
 from memory.store.fulltext import Term, index_text
 from memory.store.ids import PersonId
 
@@ -430,7 +430,7 @@ def _beside(numbers: Sequence[int], at: int, reach: int) -> Sequence[int]:
 
 def _talk(find: Lookup, asked: TextQuery, numbers: Sequence[int]) -> Talk:
     reach = WINDOW if asked.sentence else 0
-    stretches = neighbors.around(find.rows, numbers, find.scope, reach + WIDE)
+    stretches = surrounding_messages.around(find.rows, numbers, find.scope, reach + WIDE)
     chosen, others = set(numbers), set[int]()
     for stretch in stretches:
         for at, number in enumerate(stretch.numbers):
@@ -455,7 +455,7 @@ def _without_names(find: Lookup, words: Sequence[Word]) -> tuple[list[str], list
     newest = {number for word in words for number in list(word.rows)[:_NEWEST]}
     heard = [
         (speaker, by_person, index_text(speaker).split())
-        for speaker, by_person in neighbors.speakers(find.rows, newest)
+        for speaker, by_person in surrounding_messages.speakers(find.rows, newest)
     ]
     others = [word for word in words if not any(word.term.word in parts for _, _, parts in heard)]
     texts = [word.term.word for word in words]

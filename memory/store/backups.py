@@ -22,7 +22,7 @@ from msgspec import Struct
 
 from memory.store import erasure_records
 from memory.store.clock import from_text, to_text, utc_now
-from memory.store.constellation import Constellation, constellations, registered, set_aside
+from memory.store.constellations import Constellation, constellations, registered, set_aside
 from memory.store.data_folder import BACKUPS, UNFINISHED_RESTORE, private_folder, sync_folder
 from memory.store.database import Rows, Tx, as_dict
 from memory.store.errors import StoreError

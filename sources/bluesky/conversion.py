@@ -8,7 +8,7 @@ from memory.queue.payloads import Quotation
 from memory.store.records import replace
 from sources.base import Attachment, Kind, Notification, Place, PlaceKind, Speaker
 from sources.bluesky.answer_rules import OwnAccount, answers, excluded_word
-from sources.bluesky.blocks import blocks
+from sources.bluesky.block_notes import block_notes
 from sources.bluesky.identifiers import NAME, person_id, thread_place
 from sources.bluesky.server_responses import Account, Post
 from sources.bluesky.settings import BlueskySettings
@@ -105,7 +105,7 @@ def notifications(
                 quoted=_quoted(each, by_uri, us, hidden),
                 attachments=_pictures(each),
                 background=lines(around, us.did, hidden, partial(_comes, posts, standing, parent)) if last else (),
-                blocks=blocks(each, by_uri.get(each.uri, each), thread, us.did, hidden),
+                blocks=block_notes(each, by_uri.get(each.uri, each), thread, us.did, hidden),
                 mentioned={person_id(did): flatten(words) for did, words in each.mentions.items() if did != us.did},
             )
         )

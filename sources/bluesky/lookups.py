@@ -5,7 +5,7 @@ from msgspec import Struct
 from memory.store.logs import Log
 from memory.store.records import replace
 from sources.bluesky.answer_rules import vacates
-from sources.bluesky.blocks import person_profile
+from sources.bluesky.block_notes import person_profile
 from sources.bluesky.conversion import as_shown, hidden_from
 from sources.bluesky.failures import CallRefused, NoAnswer
 from sources.bluesky.server_responses import Account, Post, account, items, mapping, post

@@ -19,7 +19,7 @@ from memory.store.records import replace
 from sources.attachments import MAX_TEXT, consider, may_be_text, with_text
 from sources.base import Attachment, Kind, Notification, Place, Speaker, deletion
 from sources.discord.answer_rules import Author, DiscordMessage, trust_of
-from sources.discord.blocks import blocks, role_names
+from sources.discord.block_notes import block_notes, role_names
 from sources.discord.cards import words_of
 from sources.discord.places import NAME, ChannelInfo, channel_info, person_id, shortened
 from sources.discord.settings import DiscordSettings
@@ -239,7 +239,7 @@ def to_notification(message: DiscordMessage, around: MessageContext, *, answer: 
         answer=answer,
         position=str(message.id),
         quoted=message.quoted,
-        blocks=blocks(message.author, around.info, around.participants),
+        blocks=block_notes(message.author, around.info, around.participants),
         mentioned=names,
     )
 
@@ -276,7 +276,7 @@ def to_reaction(reaction: Reaction, around: MessageContext) -> Notification:
         at=reaction.at,
         text=one_line(reaction.emoji, 64),
         answer=False,
-        blocks=blocks(reaction.author, around.info, around.participants),
+        blocks=block_notes(reaction.author, around.info, around.participants),
     )
 
 

@@ -8,10 +8,10 @@ from discord.http import Route
 from pydantic import SecretStr
 
 from memory.store.faults import call_point, outside
-from sources.diagnostics import Finding, State
 from sources.discord.connection import ungranted
 from sources.discord.markup import PERMISSIONS, invite_url
 from sources.discord.send_failures import REFUSED
+from sources.findings import Finding, State
 from sources.text import one_line
 from texts import _, gettext_lazy, ngettext
 

@@ -12,7 +12,7 @@ from bot.runtime.group_routing import RoutingTable
 from bot.runtime.open_constellations import OpenConstellations
 from bot.runtime.router import Router
 from memory.store.clock import utc_now
-from memory.store.constellation import Constellations
+from memory.store.constellations import Constellations
 from memory.store.database import Tx
 from memory.store.faults import commit_point
 from memory.store.ids import ConstellationId, GroupId, PersonId

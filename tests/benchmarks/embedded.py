@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from memory.search import vectors
 from memory.search.embedding.base import Embedder
 from memory.search.embedding.choice import Choice, make_embedder, missing
-from memory.search.similarity import Meaning
+from memory.search.vector_similarity import Meaning
 from memory.search.vectors import EmbeddedRow
 from memory.store.database import Database, Tx
 from memory.store.faults import commit_point

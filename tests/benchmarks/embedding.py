@@ -14,7 +14,7 @@ from memory.queue.messages import NewMessage
 from memory.search import vectors
 from memory.search.embedding.choice import Choice, make_embedder, missing
 from memory.store.clock import utc_now
-from memory.store.constellation import Constellations
+from memory.store.constellations import Constellations
 from memory.store.database import Tx
 from memory.store.faults import commit_point
 from memory.store.ids import PersonId, PlaceId

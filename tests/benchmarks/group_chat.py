@@ -17,7 +17,7 @@ from pathlib import Path
 from memory.people.audience import PUBLIC, Scope
 from memory.search.all_domains import search
 from memory.search.query import Query
-from memory.search.similarity import Meaning
+from memory.search.vector_similarity import Meaning
 from memory.store.database import Rows, Tx
 from memory.store.ids import PersonId
 from tests.benchmarks.embedded import filled, meanings_of, packaged

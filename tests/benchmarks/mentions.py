@@ -17,7 +17,7 @@ from bot.config import load_config
 from memory import agents
 from memory.people.audience import PUBLIC
 from memory.store.clock import utc_now
-from memory.store.constellation import Constellations
+from memory.store.constellations import Constellations
 from memory.store.faults import commit_point
 from memory.store.ids import PlaceId
 from tests.benchmarks.options import Options

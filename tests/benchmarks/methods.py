@@ -10,7 +10,7 @@ from typing import TypeAlias
 from memory.people.audience import PUBLIC, Scope
 from memory.search.all_domains import search
 from memory.search.query import Domain, Query
-from memory.search.similarity import Meaning
+from memory.search.vector_similarity import Meaning
 from memory.search.vectors import RowSet
 from memory.store.database import Tx
 from memory.store.fulltext import terms

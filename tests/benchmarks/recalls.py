@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from memory.search.embedding.choice import missing
-from memory.search.similarity import Meaning
+from memory.search.vector_similarity import Meaning
 from memory.store.clock import utc_now
 from memory.store.sqlite import Connection, connect
 from tests.benchmarks import methods

@@ -22,7 +22,7 @@ from memory.search.all_domains import search
 from memory.search.embedding.base import Embedding, Tokens, to_vector
 from memory.search.embedding.packaged import DIMENSION
 from memory.search.query import Query
-from memory.search.similarity import Meaning
+from memory.search.vector_similarity import Meaning
 from memory.search.vectors import EmbeddedRow
 from memory.store.clock import utc_now
 from memory.store.database import Database, Tx

@@ -22,7 +22,7 @@ from memory.people.audience import PUBLIC, Scope, Trust
 from memory.search.all_domains import search
 from memory.search.embedding.choice import missing
 from memory.search.query import Hit, Query
-from memory.search.similarity import Meaning
+from memory.search.vector_similarity import Meaning
 from memory.store.database import Rows, Tx
 from tests.benchmarks.embedded import filled, meanings_of, packaged
 from tests.benchmarks.locomo import hear

@@ -34,7 +34,7 @@ from memory.blocks.store import CheckpointPolicy
 from memory.people.audience import Audience, Trust
 from memory.queue.payloads import BlockNote
 from memory.store.clock import utc_now
-from memory.store.constellation import Constellations
+from memory.store.constellations import Constellations
 from memory.store.ids import ConstellationId, GroupId, OutboxId, PersonId, PlaceId
 from sources.base import Activity, Buttons, Delivery, Endpoint, Kind, Notification, Place, PlaceKind, Speaker
 from tests.bot.plain import none_of_folders, words_alone

@@ -6,7 +6,7 @@ from bot.agents.permissions.who_may import People
 from bot.agents.turn_deps import QueryMeaning
 from bot.services.memory.search import Search
 from memory.people.audience import Scope
-from memory.search.similarity import Meaning
+from memory.search.vector_similarity import Meaning
 from memory.store.clock import Clock
 from memory.store.database import Database
 from memory.store.ids import AgentId

@@ -4,7 +4,7 @@ from bot.config import Config
 from bot.runtime.bootstrap import configured_constellation, seed_routing
 from bot.runtime.group_routing import RoutingTable
 from memory.store.clock import utc_now
-from memory.store.constellation import Constellations
+from memory.store.constellations import Constellations
 from memory.store.ids import ConstellationId
 from sources.terminal import PERSON
 

@@ -48,9 +48,9 @@ from memory.agents import Agent
 from memory.blocks.store import CheckpointPolicy
 from memory.queue import inbox, outbox
 from memory.queue.outbox import OutRow
-from memory.search.similarity import Meaning
+from memory.search.vector_similarity import Meaning
 from memory.store.clock import to_text
-from memory.store.constellation import Constellations
+from memory.store.constellations import Constellations
 from memory.store.database import Database, Row, Rows, Tx
 from memory.store.erasure_records import Erasure
 from memory.store.faults import commit_point

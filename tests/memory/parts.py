@@ -10,7 +10,7 @@ from memory.knowledge import entry_changes, items, projects
 from memory.knowledge.entries import Entry, NewEntry, Origin
 from memory.knowledge.projects import ProjectLearnings
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust
-from memory.queue import follow_ups, inbox, messages, turns
+from memory.queue import erasure_follow_ups, inbox, messages, turns
 from memory.queue.inbox import Arrival, InRow, Place
 from memory.queue.messages import Message, NewMessage
 from memory.queue.payloads import Extras, Quotation
@@ -127,7 +127,7 @@ def taken(tx: Tx, number: int, text: str = "hello", **change: Any) -> InRow:
 
 def followed(tx: Tx) -> None:
     """Do what follows edits and deletions."""
-    for each in follow_ups.waiting(tx):
+    for each in erasure_follow_ups.waiting(tx):
         edited_or_deleted_messages.follow(tx, each)
 
 

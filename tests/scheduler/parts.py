@@ -9,7 +9,7 @@ from pathlib import Path
 
 from memory import jobs
 from memory.jobs import Job, NewJob
-from memory.store.constellation import Constellations
+from memory.store.constellations import Constellations
 from memory.store.database import Database, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import ConstellationId, PersonId

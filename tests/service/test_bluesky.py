@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sources.diagnostics import State
+from sources.findings import State
 from tests.service.bluesky import Skies, account, skies
 from tests.service.live_service import NO_MERGING, QUESTION, live_service, until
 from tests.wire.bluesky import BlueskyServer, Post

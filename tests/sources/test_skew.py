@@ -8,7 +8,7 @@ import pytest
 from aiohttp import web
 
 from sources.clock_skew import examine_clock
-from sources.diagnostics import Finding, State
+from sources.findings import Finding, State
 
 
 class Clockwork:

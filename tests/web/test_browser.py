@@ -15,7 +15,7 @@ from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, FilePayload, Page, async_playwright
 
 from bot.services.system.demo import CONFIGURATION, demo_agenda, write_demo
-from memory.queue import metrics
+from memory.queue import telemetry
 from memory.store.clock import utc_now
 from memory.store.faults import commit_point
 from tests.web.screenshots import ARGUMENTS, BLOCK, PHONE, WIDE, chromium
@@ -254,7 +254,7 @@ async def test_an_answer_appears_as_it_is_written_and_the_page_lives(tmp_path: P
 
 async def test_a_part_that_did_not_change_stays_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     marks = map(str, count())
-    monkeypatch.setattr(metrics, "marks", lambda _rows: {"waiting": "0", "messages": next(marks)})
+    monkeypatch.setattr(telemetry, "marks", lambda _rows: {"waiting": "0", "messages": next(marks)})
     async with site(tmp_path) as s, browser() as made:
         said = await s.app.web.talk.conversation("dashboard", "Carina")
         await s.app.web.talk.say(said, "hello")

@@ -11,7 +11,8 @@ from datetime import datetime
 from bot.agents.context.quotes import estimate_tokens
 from bot.models.base import parsed
 from memory import group_runs
-from memory.knowledge import sessions, unfinished_work, work_extraction
+from memory.knowledge import interrupted_work as stored_work
+from memory.knowledge import sessions, work_extraction
 from memory.knowledge.items import Item
 from memory.knowledge.sessions import Session
 from memory.queue import inbox, messages, turns
@@ -160,7 +161,7 @@ def recovery_note(rows: Rows, turn: Turn, state: WorkState | None, left: Sequenc
     """The note for a turn: about itself, else about what was left unfinished; empty if there was nothing."""
     if state is None and not left:
         return ""
-    found = state or unfinished_work.left(left[0])
+    found = state or stored_work.left(left[0])
     last = sessions.recent(rows, turn.scope, 1, turn.agent)
     return recovery_text(found, last[0] if last else None)
 
@@ -180,7 +181,7 @@ def store_progress(tx: Tx, identifier: TurnId, status: CutOff, now: datetime) ->
             return
         steps = tuple(replace(step, body=_without_words(step.body)) for step in steps)
     claimed = [row.message for row in inbox.of_turn(tx, identifier) if row.message is not None]
-    unfinished_work.keep(tx, turn, state_of(asked, steps, status, now), claimed)
+    stored_work.keep(tx, turn, state_of(asked, steps, status, now), claimed)
 
 
 def _without_words(body: StepBody) -> StepBody:

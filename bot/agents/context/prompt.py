@@ -55,7 +55,7 @@ from memory.blocks import Block, BlockType
 from memory.group_runs import Part
 from memory.knowledge.items import Kind
 from memory.knowledge.summaries import Compaction
-from memory.knowledge.turn_views import TurnView, turn_view
+from memory.knowledge.turn_context import TurnContext, turn_context
 from memory.people.audience import OWNER, PUBLIC, Audience
 from memory.people.identities import audience_called
 from memory.queue import inbox, message_files, messages, turns
@@ -75,7 +75,7 @@ from memory.queue.steps import (
     WorkState,
 )
 from memory.queue.turns import Turn
-from memory.search.similarity import Meaning
+from memory.search.vector_similarity import Meaning
 from memory.store.database import Rows
 from memory.store.fulltext import content_words
 from memory.store.ids import BlockId, MessageId, place_source
@@ -136,7 +136,7 @@ class PromptInputs(Struct, frozen=True):
     stopped: WorkState | None = None
     """The turn's progress before it was resumed after a crash or failure."""
     recovery: str | None = None
-    """A note about that, or about earlier unfinished work in this place; None before `add_inputs`."""
+    """A note about that, or about earlier interrupted work in this place; None before `add_inputs`."""
     used: Mapping[str, datetime] = field(default_factory=dict)
     """The last calls, in earlier turns, of tools whose rules need that."""
     remembers: bool = True
@@ -217,24 +217,24 @@ def add_inputs(rows: Rows, material: PromptInputs, *, may_be_cut: bool = False) 
     known = blocks.visible_blocks(rows, material.agent.id, turn.scope, types, turn.blocks)
     own_away, shared_away = blocks.away_blocks(rows, material.agent.id, turn.scope, _AWAY)
     named = namespaces(rows, turn, material.agent)
-    view, alone = turn_view(rows, turn, named), is_patrol(turn.place)
-    history = [] if alone else fitting(material.agent, _history(rows, material, view))
+    context, alone = turn_context(rows, turn, named), is_patrol(turn.place)
+    history = [] if alone else fitting(material.agent, _history(rows, material, context))
     shown = [*history, *[each.message for each in material.asked]]
     found = replace(
         material,
         asked=tuple([_with_what_came(rows, turn, each, shown) for each in material.asked]),
-        place_name=view.place_name,
-        zone=view.zone,
-        remembers=view.remembers,
+        place_name=context.place_name,
+        zone=context.zone,
+        remembers=context.remembers,
         placed=lay_out(rows, turn, known, history, material.steps, may_be_cut=may_be_cut),
         spots=_spots(rows, turn, known),
         away=tuple(own_away),
         shared_away=tuple(shared_away),
         history=tuple(history),
-        compacted=view.compacted,
-        kept=inventory(turn, named, view.items[Kind.WORKING]),
-        known=knowledge(rows, turn, view.items),
-        recovery=interrupted_work.recovery_note(rows, turn, material.stopped, view.items[Kind.WORK]),
+        compacted=context.compacted,
+        kept=inventory(turn, named, context.items[Kind.WORKING]),
+        known=knowledge(rows, turn, context.items),
+        recovery=interrupted_work.recovery_note(rows, turn, material.stopped, context.items[Kind.WORK]),
         situation=None if alone else load_situation(rows, turn),  # that is for people's turns
         gathered=True,
     )
@@ -269,9 +269,9 @@ def _spots(rows: Rows, turn: Turn, shown: Sequence[Block]) -> dict[Audience, str
     return found
 
 
-def _history(rows: Rows, material: PromptInputs, view: TurnView) -> list[messages.Message]:
+def _history(rows: Rows, material: PromptInputs, context: TurnContext) -> list[messages.Message]:
     """The place's messages before this turn: finished batches in order, without waiting or compacted ones."""
-    turn, asked, compacted = material.turn, {each.message.id for each in material.asked}, view.compacted
+    turn, asked, compacted = material.turn, {each.message.id for each in material.asked}, context.compacted
     newest = messages.conversation(rows, turn.place, turn.scope, HISTORY_ROWS, finished=True)
     if compacted is not None:
         older = compacted.kept - {message.id for message in newest}
@@ -279,9 +279,11 @@ def _history(rows: Rows, material: PromptInputs, view: TurnView) -> list[message
         newest = [*(messages.by_ids(rows, older, turn.scope) if older else ()), *newest]
     if len(newest) == HISTORY_ROWS:
         newest = newest[cut_point(newest) :]
-    if view.unshown:
+    if context.unshown:
         everywhere = turn.scope.audience == PUBLIC
-        newest = [each for each in newest if each.person not in view.unshown or not (everywhere or each.batch is None)]
+        newest = [
+            each for each in newest if each.person not in context.unshown or not (everywhere or each.batch is None)
+        ]
     placed = [(each.batch or each.id, each.id, each) for each in newest if each.id not in asked]
     return [each for position, _, each in sorted(placed) if position < turn.id]  # the same in all its steps
 

@@ -24,7 +24,7 @@ from memory.queue.messages import Message
 from memory.queue.turns import Turn
 from memory.search.all_domains import search
 from memory.search.query import Domain, Hit, Query
-from memory.search.similarity import Meaning
+from memory.search.vector_similarity import Meaning
 from memory.store.database import Rows
 from memory.store.fulltext import content_words
 from memory.store.ids import AgentId, EntryId, FactId, MessageId

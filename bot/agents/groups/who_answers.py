@@ -24,7 +24,7 @@ from memory.queue import messages
 from memory.queue.inbox import InRow
 from memory.queue.payloads import LetterEvent, addressee
 from memory.queue.turns import Turn
-from memory.search.similarity import Meaning
+from memory.search.vector_similarity import Meaning
 from memory.store.database import Database, Rows, Tx
 from memory.store.ids import AgentId, GroupId, TurnId
 from memory.store.records import replace

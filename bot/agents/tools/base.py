@@ -25,7 +25,7 @@ from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy
 from memory.people.audience import Trust
 from memory.permission_requests import Permit
 from memory.queue.turns import Turn
-from memory.search.similarity import Meaning
+from memory.search.vector_similarity import Meaning
 from memory.store.database import Database, Rows, Tx
 from memory.store.ids import BlockId, MessageId, TurnId
 

@@ -21,7 +21,7 @@ from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.registry import Options, Param, operation
 from bot.services.results import Lines, Listing, Markup, Row
 from memory.store.clock import utc_now
-from memory.store.constellation import registered, require, require_registry
+from memory.store.constellations import registered, require, require_registry
 from memory.store.data_folder import DataFolder
 from memory.store.errors import DatabaseCorrupt, DatabaseFull, DatabaseOutdated, DatabaseTooNew, StoreError
 from memory.store.migrations import Kind, check, migrate, migrations, rehearse, status, steps

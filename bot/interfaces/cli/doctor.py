@@ -42,7 +42,7 @@ from memory.store.errors import StoreError
 from memory.store.migrations import Kind
 from memory.store.records import replace
 from memory.store.sqlite import distances, driver
-from sources.diagnostics import Finding, State
+from sources.findings import Finding, State
 from texts import _, error_text, gettext_lazy, gettext_noop, ngettext
 
 _CHECKS = Options(via=TERMINAL_ONLY, seconds=300.0)

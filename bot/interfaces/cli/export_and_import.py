@@ -34,7 +34,7 @@ from memory.portability.untrusted import Checks
 from memory.store import erasure_records
 from memory.store.backups import RESTORING
 from memory.store.clock import utc_now
-from memory.store.constellation import Constellation, Constellations, constellations, require
+from memory.store.constellations import Constellation, Constellations, constellations, require
 from memory.store.data_folder import DataFolder, private_folder
 from memory.store.database import Rows
 from memory.store.migrations import Kind as File

@@ -17,7 +17,7 @@ from bot.services.names import NO_CONSTELLATION, find
 from bot.services.registry import Clocks, Guard, Registry
 from memory.queue import place_settings
 from memory.store.clock import utc_now
-from memory.store.constellation import constellations
+from memory.store.constellations import constellations
 from memory.store.data_folder import DataFolder
 from memory.store.database import Rows
 from memory.store.errors import FolderLocked, StoreError

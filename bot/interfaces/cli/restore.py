@@ -21,7 +21,7 @@ from bot.services.system.backups import BackupRow, Backups
 from memory.erasure.restored_copies import take_out
 from memory.store import backups, erasure_records
 from memory.store.clock import from_text, utc_now
-from memory.store.constellation import Constellations
+from memory.store.constellations import Constellations
 from memory.store.data_folder import UNFINISHED_RESTORE, DataFolder
 from memory.store.errors import DatabaseOutdated, StoreError
 from texts import _, error_text, ngettext

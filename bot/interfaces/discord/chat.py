@@ -16,7 +16,7 @@ from bot.services.system.front_ends import Addressee
 from memory.store.clock import Clock
 from sources.base import Kind, Notification
 from sources.discord import answer_rules, conversion
-from sources.discord.blocks import blocks
+from sources.discord.block_notes import block_notes
 from sources.discord.conversion import MessageContext, author_of
 from sources.discord.places import NAME, bindings_of, channel_info, place_of
 from sources.discord.send_failures import REFUSED
@@ -105,5 +105,5 @@ def _said(interaction: Interaction, shown: int, text: str, around: MessageContex
         subject=str(shown),
         at=clock(),
         text=text,
-        blocks=blocks(author, around.info, around.participants),
+        blocks=block_notes(author, around.info, around.participants),
     )

@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from bot.interfaces.web.request import Context
 from bot.services.system.inbox import StageRow, turn_stages
 from memory.people.audience import PUBLIC, Scope
-from memory.queue import metrics as stored
+from memory.queue import telemetry as stored
 from memory.store.clock import from_text, to_text
 from memory.store.database import Database, Row, Rows
 from memory.store.ids import TurnId

@@ -23,7 +23,7 @@ from bot.services.composition import Services
 from bot.services.people.sign_in_links import SignInLinks
 from bot.services.people.web_access import OnceRequests, WebAccess
 from memory.people.audience import Audience
-from memory.queue import metrics
+from memory.queue import telemetry
 from memory.store.clock import Clock
 from memory.store.database import Database
 from memory.store.ids import PersonId
@@ -47,7 +47,7 @@ class PageMarks(Struct):
         """By topic, with how many requests wait under "waiting"."""
         async with self._lock:
             if time.monotonic() - self._read_at >= self.seconds / 2:
-                self._marks = await self.database.read(metrics.marks)
+                self._marks = await self.database.read(telemetry.marks)
                 self._read_at = time.monotonic()
             return dict(self._marks)
 

@@ -19,7 +19,7 @@ from bot.services.results import Listing, Markup, Result, Row
 from memory import agents
 from memory.queue import inbox
 from memory.store.clock import Clock
-from memory.store.constellation import Constellation, Constellations
+from memory.store.constellations import Constellation, Constellations
 from memory.store.database import Rows
 from memory.store.errors import StoreError
 from memory.store.ids import ConstellationId

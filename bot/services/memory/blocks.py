@@ -57,7 +57,7 @@ from memory.people.identities import person_called
 from memory.store.database import Rows, Tx
 from memory.store.errors import BlockChanged, BlockCorrupt
 from memory.store.ids import BlockId, PersonId
-from scheduler.dates.moments import MOMENTS, moment_said
+from scheduler.dates.command_times import MOMENTS, moment_said
 from scheduler.zones import zone_of
 from texts import _, error_text, ngettext
 

@@ -31,7 +31,7 @@ from memory.portability.foreign_exports import Note, OldAgent, Record, SkippedRe
 from memory.portability.import_outcomes import Outcome
 from memory.queue import messages
 from memory.queue.messages import NewMessage
-from memory.store.constellation import Constellations
+from memory.store.constellations import Constellations
 from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
 from memory.store.ids import AgentId, PersonId, PlaceId

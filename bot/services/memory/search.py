@@ -38,7 +38,7 @@ from memory.search.query import Domain, Hit, Query, Results, learned_from
 from memory.store.database import Rows
 from memory.store.ids import MessageId, PlaceId
 from memory.store.records import asdict, replace
-from scheduler.dates.moments import MOMENTS, moment_said
+from scheduler.dates.command_times import MOMENTS, moment_said
 from scheduler.zones import zone_of
 from sources.text import one_line
 from texts import _, gettext_noop, ngettext, ngettext_noop

@@ -23,7 +23,7 @@ from memory.erasure.one_constellation import ErasureResult, compact, empty_log, 
 from memory.queue import outbox
 from memory.store import erasure_records
 from memory.store.clock import Clock, to_text
-from memory.store.constellation import Constellation, Constellations
+from memory.store.constellations import Constellation, Constellations
 from memory.store.database import Database, Rows, Tx
 from memory.store.erasure_records import Erasure
 from memory.store.faults import commit_point

@@ -9,7 +9,7 @@ from bot.services.transactions import commit
 from memory.people import hidden_people, privacy_choices
 from memory.people.privacy_choices import PrivacyChoice
 from memory.store.clock import Clock, to_text
-from memory.store.constellation import Constellations
+from memory.store.constellations import Constellations
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import PersonId

@@ -29,7 +29,7 @@ from memory.people.audience import Scope
 from memory.people.identities import Link
 from memory.queue import messages
 from memory.store.clock import Clock
-from memory.store.constellation import Constellations
+from memory.store.constellations import Constellations
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import ConstellationId, PersonId, TurnId, code, place_source

@@ -27,7 +27,7 @@ from memory.people import person_settings
 from memory.people.privacy_choices import PrivacyChoice
 from memory.store import erasure_records
 from memory.store.clock import Clock, from_text, to_text
-from memory.store.constellation import Constellations
+from memory.store.constellations import Constellations
 from memory.store.data_folder import BACKUPS, DELETED
 from memory.store.database import Rows
 from memory.store.erasure_records import Erasure

@@ -15,7 +15,7 @@ from memory.people import web_keys
 from memory.people.web_keys import KeyScope, Kind, WebKey
 from memory.queue import messages
 from memory.store.clock import Clock
-from memory.store.constellation import Constellations
+from memory.store.constellations import Constellations
 from memory.store.faults import commit_point
 from memory.store.ids import PersonId
 from texts import _

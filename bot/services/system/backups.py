@@ -19,7 +19,7 @@ from bot.services.results import Entry, Lines, Listing, Markup, Row
 from memory.store import backups
 from memory.store.backups import Backup
 from memory.store.clock import Clock
-from memory.store.constellation import Constellations
+from memory.store.constellations import Constellations
 from memory.store.database import Database
 from memory.store.errors import StoreError
 from memory.store.logs import Log

@@ -15,7 +15,7 @@ from memory.people import access
 from memory.queue import inbox, missed_messages
 from memory.queue.messages import Message, newest_heard
 from memory.queue.missed_messages import Gap, Span
-from memory.store.constellation import Constellations
+from memory.store.constellations import Constellations
 from memory.store.database import Database, Rows
 from memory.store.faults import commit_point
 from memory.store.ids import ConstellationId, GroupId, PersonId, PlaceId

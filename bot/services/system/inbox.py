@@ -16,7 +16,7 @@ from bot.services.results import Entry, Listing, Markup, Result, Row, relative
 from bot.services.transactions import ZonedService
 from memory.people.audience import Audience, Scope
 from memory.people.identities import place_named
-from memory.queue import inbox, messages, metrics, outbox
+from memory.queue import inbox, messages, outbox, telemetry
 from memory.queue.inbox import InRow, Status
 from memory.queue.outbox import TextDetail
 from memory.store.clock import from_text, to_text
@@ -137,7 +137,7 @@ class Inbox(ZonedService, frozen=True):
         zone = zone_of(self.zone_of(rows, caller))
         today = self.clock().astimezone(zone).date()
         every = [today - timedelta(days=back) for back in reversed(range(days))]
-        heard, answered, cost = metrics.by_day(rows, instant(datetime.combine(every[0], time.min), zone), zone)
+        heard, answered, cost = telemetry.by_day(rows, instant(datetime.combine(every[0], time.min), zone), zone)
         return Listing.of(
             DayRow(day=f"{day}", heard=heard.get(day, 0), answered=answered.get(day, 0), cost_usd=cost.get(day, 0))
             for day in every
@@ -294,7 +294,7 @@ class Trace(Result):
 def _trace(rows: Rows, row: InRow, scope: Scope, now: datetime) -> Trace:
     held = messages.by_ids(rows, [row.message] if row.message else [], scope)
     stages, answer, agent, state = [], "", "", str(row.status)
-    turn = next(iter(metrics.with_parts(rows, row.turn)), None) if row.turn else None
+    turn = next(iter(telemetry.with_parts(rows, row.turn)), None) if row.turn else None
     if turn is None:
         stages.append(StageRow(kind="queue", name=_("Waiting"), at=row.received_at, ended=now))
     else:
@@ -311,7 +311,7 @@ def _trace(rows: Rows, row: InRow, scope: Scope, now: datetime) -> Trace:
 
 def turn_stages(rows: Rows, turn: TurnId, now: datetime, scope: Scope) -> list[StageRow]:
     """What was done in a turn and its members' turns, in order, and how the answers were delivered."""
-    whole, *parts = metrics.with_parts(rows, turn)
+    whole, *parts = telemetry.with_parts(rows, turn)
     found = [stage for each in (whole, *parts) for stage in _steps(rows, each, now, scope)]
     found.sort(key=lambda stage: stage.ended)
     ended = from_text(whole["ended_at"]) if whole["ended_at"] else now
@@ -324,7 +324,7 @@ def _steps(rows: Rows, turn: StoredRow, now: datetime, scope: Scope) -> list[Sta
     """Model calls, approvals and tool calls in order; a call lasts from the step before it until it was stored."""
     batch, thoughts = messages.of_batch(rows, turn["id"], scope), messages.reasoning(rows, turn["id"], scope)
     found = list[StageRow]()
-    for row in metrics.model_calls(rows, turn["id"]):
+    for row in telemetry.model_calls(rows, turn["id"]):
         at = from_text(row["at"])
         more = {"tokens_in": row["input_tokens"], "tokens_out": row["output_tokens"], "cost_usd": row["cost_usd"]}
         read = row["cache_read_tokens"]
@@ -332,11 +332,11 @@ def _steps(rows: Rows, turn: StoredRow, now: datetime, scope: Scope) -> list[Sta
         if (thought := thoughts.get(row["at"])) is not None:
             more |= {"reasoning": thought.reasoning, "context": sections(thought.sizes, row["input_tokens"])}
         found.append(StageRow(kind="model", name=row["model"], at=at, ended=at, detail=cached, **more))
-    for row in metrics.approvals(rows, turn["id"]):
+    for row in telemetry.approvals(rows, turn["id"]):
         until = row["decided_at"] or (to_text(now) if row["status"] == "waiting" else row["expires_at"])
         name = _("Approval ({state})", state=_(row["status"]))
         found.append(StageRow(kind="approval", name=name, at=from_text(row["created_at"]), ended=from_text(until)))
-    for row in metrics.tool_calls(rows, turn["id"]):
+    for row in telemetry.tool_calls(rows, turn["id"]):
         at = from_text(row["at"])
         held = [each.tool_args or each.text for each in batch if row["call"] == each.tool_call_id]
         detail = "\n\n".join(filter(None, held)) if held else _(_HIDDEN)
@@ -351,7 +351,7 @@ def _steps(rows: Rows, turn: StoredRow, now: datetime, scope: Scope) -> list[Sta
 
 def _deliveries(rows: Rows, turn: TurnId, now: datetime, scope: Scope) -> list[StageRow]:
     found = []
-    for row in metrics.deliveries(rows, turn):
+    for row in telemetry.deliveries(rows, turn):
         ended = from_text(row["sent_at"]) if row["sent_at"] else now if row["status"] == "pending" else None
         at = from_text(row["created_at"])
         status = _(_DELIVERIES.get(row["status"], row["status"]))

@@ -277,7 +277,7 @@ EVENTS = {
     "bot/agents/groups/sleeptime.py": "words of the configuration",
     "bot/agents/patrols.py": "the owner's checklist",
     "bot/agents/permissions/approval_requests.py": "names of tools and people, on one line each",
-    "bot/runtime/follow_ups.py": "the name of who edited",
+    "bot/runtime/erasure_follow_ups.py": "the name of who edited",
 }
 
 

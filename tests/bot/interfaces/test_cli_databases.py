@@ -16,7 +16,7 @@ from bot.interfaces.control import async_client, server
 from bot.interfaces.control.async_client import holder_of
 from memory.store import migrations
 from memory.store.clock import utc_now
-from memory.store.constellation import Constellations
+from memory.store.constellations import Constellations
 from memory.store.data_folder import DataFolder
 from memory.store.ids import PersonId
 from memory.store.migrations import Kind, status

@@ -17,12 +17,12 @@ from memory.people.audience import OWNER
 from memory.queue import inbox
 from memory.queue.inbox import Place
 from memory.store.clock import utc_now
-from memory.store.constellation import Constellations
+from memory.store.constellations import Constellations
 from memory.store.database import Tx
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId, RequestId, code
 from scheduler.descriptions import time_words
-from sources.diagnostics import Finding, State
+from sources.findings import Finding, State
 from sources.terminal import PERSON, PLACE
 from sources.text import cells
 from tests.bot.command_line import Here

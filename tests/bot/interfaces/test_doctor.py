@@ -24,10 +24,10 @@ from bot.interfaces.cli.doctor import (
 from bot.services.status_results import ServiceStatus
 from memory.store import backups
 from memory.store.clock import utc_now
-from memory.store.constellation import Constellations
+from memory.store.constellations import Constellations
 from memory.store.data_folder import DataFolder
 from memory.store.sqlite import Distances
-from sources.diagnostics import Finding, State
+from sources.findings import Finding, State
 from tests.bot.parts import NOON
 from tests.memory.search.embedding_server import serving
 from texts import speaking

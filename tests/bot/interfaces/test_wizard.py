@@ -15,7 +15,7 @@ from bot.errors import UserError
 from bot.interfaces.cli.wizard import wizard
 from bot.interfaces.cli.wizard.init import WriteFile, dotenv_text, starter_text, write_both
 from bot.interfaces.cli.wizard.wizard import Wizard, invitation, models_of
-from sources.diagnostics import Finding, State
+from sources.findings import Finding, State
 from tests.bot.terminals import Terminal, carina
 
 CTRL_C = "\x03"

@@ -21,7 +21,7 @@ from memory.queue.message_files import Image
 from memory.queue.outbox import ActDetail, EditDetail, NewRow, OutRow, Status, TextDetail
 from memory.queue.turns import Turn
 from memory.store.clock import Clock
-from memory.store.constellation import Constellations
+from memory.store.constellations import Constellations
 from memory.store.database import Database, Tx
 from memory.store.faults import Point, commit_point
 from memory.store.ids import AgentId, GuildId, OutboxId, PlaceId

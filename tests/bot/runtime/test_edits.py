@@ -8,7 +8,7 @@ import pytest
 
 from memory.erasure import blocks as block_erasure
 from memory.erasure.blocks import remove_derived
-from memory.queue.follow_ups import TRIES
+from memory.queue.erasure_follow_ups import TRIES
 from memory.store.database import Tx
 from memory.store.records import replace
 from tests.bot.parts import ScriptedModel, call, channel, deleted, edited, said, says

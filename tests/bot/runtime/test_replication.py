@@ -18,7 +18,7 @@ from bot.services.results import Markdown
 from memory.erasure.one_constellation import empty_log
 from memory.store import backups, erasure_records
 from memory.store.clock import utc_now
-from memory.store.constellation import Constellations
+from memory.store.constellations import Constellations
 from memory.store.database import Database
 from memory.store.errors import StoreError
 from memory.store.faults import commit_point

@@ -9,7 +9,7 @@ import pytest
 
 from bot import storage_retry
 from bot.errors import ConfigError
-from bot.runtime import constellation, conversation, delivery, follow_ups, supervision
+from bot.runtime import constellation, conversation, delivery, erasure_follow_ups, supervision
 from bot.runtime.constellation import ConstellationRuntime
 from bot.runtime.open_constellations import OpenConstellations
 from bot.runtime.supervision import Supervisor, TellOwner
@@ -139,7 +139,7 @@ async def test_following_edits_that_fails_is_tried_again_and_ends_nothing(
             await service.router._intake.join()
             service.crash()
     failures = list[str]()
-    really = follow_ups.follow
+    really = erasure_follow_ups.follow
 
     async def odd(*given: Any, **more: Any) -> Any:
         if len(failures) < 3:

@@ -20,11 +20,11 @@ from bot.services.system.backups import Backups
 from memory.erasure.edited_or_deleted_messages import narrow_message
 from memory.people.audience import OWNER as OWNERS
 from memory.people.audience import Audience, Trust, person_audience
-from memory.queue import follow_ups, messages
+from memory.queue import erasure_follow_ups, messages
 from memory.queue.messages import Message, NewMessage
 from memory.store import backups, erasure_records
 from memory.store.backups import Backup
-from memory.store.constellation import Constellations
+from memory.store.constellations import Constellations
 from memory.store.data_folder import DataFolder
 from memory.store.database import Rows, Tx
 from memory.store.erasure_records import Erasure
@@ -150,7 +150,7 @@ async def test_what_people_took_back_since_is_taken_out_of_it_again(folder: Path
         told = [(each.text, each.audience) for each in now if each is not None]
         assert told[:2] == [(stays.text, guild), ("", guild)]
         assert told[2:] == [(narrow.text, person_audience(ann)), (own.text, OWNERS)]
-        assert {each.message for each in follow_ups.waiting(Rows(raw))} == {gone.id}
+        assert {each.message for each in erasure_follow_ups.waiting(Rows(raw))} == {gone.id}
 
 
 async def test_nobody_is_asked_while_a_process_uses_the_folder(folder: Path) -> None:

@@ -19,7 +19,7 @@ from memory import agents
 from memory.blocks.records import usual_limit
 from memory.people.audience import OWNER, Trust
 from memory.portability.car import CarError, cid_of, encoded, write_block, write_header
-from memory.store.constellation import Constellations
+from memory.store.constellations import Constellations
 from memory.store.database import Database
 from memory.store.ids import PersonId
 from memory.store.records import replace

@@ -15,7 +15,7 @@ from bot.services.system.outbox import Outbox
 from memory.people.audience import Scope, Trust
 from memory.queue import messages, outbox
 from memory.queue.outbox import Status
-from memory.store.constellation import Constellations
+from memory.store.constellations import Constellations
 from memory.store.database import Database
 from memory.store.ids import OutboxId, PersonId
 from memory.store.records import replace

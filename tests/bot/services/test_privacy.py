@@ -34,7 +34,7 @@ from memory.people.privacy_choices import PrivacyChoice
 from memory.queue import inbox, outbox
 from memory.queue.payloads import BlockNote, Quotation
 from memory.store import erasure_records
-from memory.store.constellation import Constellations
+from memory.store.constellations import Constellations
 from memory.store.database import Tx
 from memory.store.errors import DatabaseBusy
 from memory.store.ids import ConstellationId, ErasureId, PersonId

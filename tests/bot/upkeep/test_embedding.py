@@ -31,7 +31,7 @@ from memory.search.query import Query
 from memory.search.vector_texts import texts_of
 from memory.search.vectors import Question, RowSet, nearest
 from memory.store.clock import utc_now
-from memory.store.constellation import Constellations
+from memory.store.constellations import Constellations
 from memory.store.database import Database, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import PersonId

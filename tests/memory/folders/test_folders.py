@@ -13,7 +13,7 @@ from memory.people.audience import OWNER, PUBLIC, Audience, Scope, person_audien
 from memory.search import vectors
 from memory.search.all_domains import search
 from memory.search.query import Query
-from memory.search.similarity import Meaning
+from memory.search.vector_similarity import Meaning
 from memory.store.database import Database, Rows, Tx
 from memory.store.errors import Refused
 from memory.store.faults import commit_point

@@ -23,11 +23,11 @@ from memory.knowledge import (
     facts,
     feedback,
     graph,
+    interrupted_work,
     items,
     projects,
     sessions,
     summaries,
-    unfinished_work,
     working_memory,
 )
 from memory.knowledge.entries import NewEntry, Origin
@@ -44,7 +44,16 @@ from memory.people.audience import OWNER, Audience, Scope, Trust, person_audienc
 from memory.people.hidden_people import HiddenReason
 from memory.permission_grants import add_grant
 from memory.permission_requests import Request, Verdict
-from memory.queue import follow_ups, inbox, message_files, messages, missed_messages, outbox, place_settings, turns
+from memory.queue import (
+    erasure_follow_ups,
+    inbox,
+    message_files,
+    messages,
+    missed_messages,
+    outbox,
+    place_settings,
+    turns,
+)
 from memory.queue.inbox import InRow, Place
 from memory.queue.missed_messages import Span
 from memory.queue.outbox import NewRow
@@ -238,7 +247,7 @@ def lived(tx: Tx) -> None:
     group_runs.note(tx, member.id, group_runs.PartDetail(reason=SECRET))
     group_runs.end_part(tx, member.id, "done", SECRET, NOON)
     hall = taken(tx, 2, f"I say {SECRET} here too", speaker=SECRET.title())
-    follow_ups.queue(tx, messages.of_id(tx, MessageId(hall.message or 0)) or pytest.fail("it was heard"), NOON)
+    erasure_follow_ups.queue(tx, messages.of_id(tx, MessageId(hall.message or 0)) or pytest.fail("it was heard"), NOON)
     inbox.finish(tx, begun(tx, hall).id, NOON)
     quoting = taken(tx, 3, "what did she say?", person=BOB, payload=Extras(quoted=Quotation("Ann", SECRET)))
     inbox.finish(tx, begun(tx, quoting, person=BOB).id, NOON)
@@ -257,7 +266,7 @@ def lived(tx: Tx) -> None:
     projects.note_review(tx, By(Scope(GUILD), Trust.APPROVED, NOON, person=ANN), f"{SECRET} stands in the title")
     projects.finish(tx, By(Scope(person_audience(ANN)), Trust.APPROVED, NOON, person=ANN), SECRET, SECRET)
     state = WorkState("failed", SECRET, SECRET, (SECRET,), (SECRET,), (SECRET,), (SECRET,), (SECRET,), "", NOON)
-    unfinished_work.keep(tx, running, state, [direct.message or MessageId(0)])
+    interrupted_work.keep(tx, running, state, [direct.message or MessageId(0)])
     sessions.extend(tx, running, NOON)
     jobs.put(tx, NewJob("reminder:1", "reminder", "{}", NOON, person=ANN, audience=person_audience(ANN)), NOON)
     spending.put(tx, spending.Limit(f"person:{ANN}", "day", 1.0), BOB, NOON)

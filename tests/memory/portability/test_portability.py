@@ -42,7 +42,7 @@ from memory.portability.tables import ExportScope, conditions, tables
 from memory.portability.untrusted import Checks, require_readable
 from memory.store import erasure_records
 from memory.store.clock import to_text
-from memory.store.constellation import Constellations
+from memory.store.constellations import Constellations
 from memory.store.database import Database, Rows, Tx, Value
 from memory.store.erasure_records import Entry
 from memory.store.faults import commit_point

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from memory.people.audience import Audience, Scope
 from memory.search import ranking, vectors
 from memory.search.embedding.base import Embedding, Tokens, to_vector
-from memory.search.similarity import MOST_WORDS, SIMILAR, Closeness, Meaning, RowWindows, interact
+from memory.search.vector_similarity import MOST_WORDS, SIMILAR, Closeness, Meaning, RowWindows, interact
 from memory.search.vectors import EmbeddedRow, Question, RowSet, tokens_of
 from memory.store.database import Rows, Tx
 from tests.memory.search.search_world import ATTIC, HERE, World, ids, look

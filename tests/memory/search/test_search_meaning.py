@@ -11,7 +11,7 @@ from memory.agenda import tasks
 from memory.agenda.tasks import Task
 from memory.people.audience import OWNER, Audience, Scope, Trust
 from memory.search.embedding.base import to_vector
-from memory.search.similarity import Baseline, Cosines, Meaning
+from memory.search.vector_similarity import Baseline, Cosines, Meaning
 from memory.search.vectors import RowSet
 from memory.store.database import Rows
 from tests.memory.parts import ANN, BOB, NOON, delete_message

@@ -19,7 +19,7 @@ from memory.people.web_keys import KeyScope, WebKey
 from memory.store import backups, erasure_records
 from memory.store.backups import BackupFailed
 from memory.store.clock import to_text
-from memory.store.constellation import Constellations
+from memory.store.constellations import Constellations
 from memory.store.database import Rows, Tx
 from memory.store.erasure_records import Erasure
 from memory.store.errors import DatabaseCorrupt

@@ -10,7 +10,7 @@ from bot.services.caller import owner_at_terminal
 from bot.services.memory.folders import Folders
 from bot.upkeep.embedding import Embedders
 from memory.store.clock import utc_now
-from memory.store.constellation import Constellations
+from memory.store.constellations import Constellations
 from tests.bot.seeding import seeded
 from tests.bot.services.calling import registry
 from tests.service.live_service import Live, first_of, live_service

@@ -21,8 +21,8 @@ from bot.interfaces.cli.doctor import examine_bluesky, examine_discord, examine_
 from bot.interfaces.cli.wizard.init import WriteFile, check_config, require_new, surroundings
 from bot.services.status_results import finding_text
 from memory.store.clock import utc_now
-from sources.diagnostics import Finding, State
 from sources.discord.markup import application_of, invite_url
+from sources.findings import Finding, State
 from sources.terminal import local_name
 from texts import _, error_text, ngettext
 

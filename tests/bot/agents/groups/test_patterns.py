@@ -5,7 +5,7 @@ from pathlib import Path
 from bot.runtime.turn_retries import GIVEN_UP
 from memory.queue import inbox
 from memory.search.embedding.base import to_vector
-from memory.search.similarity import Meaning
+from memory.search.vector_similarity import Meaning
 from tests.bot.agents.groups.parts import Cast, agents, group, told
 from tests.bot.parts import BOB, HeldReply, MovableClock, Platform, call, channel, said, says, words_of
 from tests.bot.stage import Setting, running, talked, until

@@ -18,7 +18,7 @@ from memory.knowledge.facts import Source
 from memory.people import person_settings
 from memory.people.audience import Audience, Trust
 from memory.search.embedding.base import to_vector
-from memory.search.similarity import Meaning
+from memory.search.vector_similarity import Meaning
 from memory.store.database import Rows, Tx
 from memory.store.ids import AgentId, SessionId
 from memory.store.records import replace

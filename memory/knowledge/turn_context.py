@@ -1,4 +1,4 @@
-"""What a prompt shows of a turn's surroundings: the place's name, the person's time zone, short items; in few reads."""
+"""The context of a turn, for its prompt: the place's name, the person's time zone, short items; in few reads."""
 
 import json
 from collections.abc import Mapping, Sequence, Set
@@ -14,7 +14,7 @@ from memory.store.database import Rows
 from memory.store.ids import PersonId
 
 
-class TurnView(Struct, frozen=True):
+class TurnContext(Struct, frozen=True):
     place_name: str
     zone: str
     """The person's time zone; empty if they set none."""
@@ -32,10 +32,12 @@ _SQL = f"""SELECT (SELECT name FROM places WHERE id = ?), ({person_settings.ZONE
 _TABLES = ("places", "person_times", "unshown_people", "archival_entries")
 
 
-def turn_view(rows: Rows, turn: Turn, namespaces: Sequence[str]) -> TurnView:
-    """The view of a turn that is shown working memory in these namespaces."""
+def turn_context(rows: Rows, turn: Turn, namespaces: Sequence[str]) -> TurnContext:
+    """The context of a turn that is shown working memory in these namespaces."""
     asked = turn.place, turn.person, turn.agent
     (name, zone, hidden, remembers) = rows.cached(_TABLES, ("around", asked), lambda: tuple(rows.all(_SQL, asked)[0]))
     stored = items.of_turn(rows, turn, namespaces, projects.KINDS, projects.READ)
     compacted = next(map(summaries.compaction, stored[Kind.CONVERSATION]), None)
-    return TurnView(name or "", zone or "", {*json.loads(hidden)} - {turn.person}, bool(remembers), compacted, stored)
+    return TurnContext(
+        name or "", zone or "", {*json.loads(hidden)} - {turn.person}, bool(remembers), compacted, stored
+    )

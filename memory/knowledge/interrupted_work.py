@@ -53,5 +53,5 @@ def clear(tx: Tx, turn: Turn) -> None:
 
 
 def left(item: Item) -> WorkState:
-    """The state of unfinished work, as it was kept."""
+    """The state of interrupted work, as it was kept."""
     return WorkState(**asdict(item.read(_Reached)), prompt=item.text, at=item.created_at)

@@ -2,10 +2,10 @@
 
 from datetime import timedelta
 
-from memory.knowledge import summaries, unfinished_work, working_memory
+from memory.knowledge import interrupted_work, summaries, working_memory
 from memory.knowledge.items import Kind
 from memory.knowledge.summaries import Compaction
-from memory.knowledge.turn_views import turn_view
+from memory.knowledge.turn_context import turn_context
 from memory.knowledge.working_memory import By, NewEntry
 from memory.people.audience import OWNER, PUBLIC, Scope, Trust
 from memory.queue.steps import WorkState
@@ -24,32 +24,32 @@ OTHERS = (
 
 
 def left(tx: Tx, turn: Turn, text: str, minutes: int = 0) -> None:
-    """A summary of a turn's conversation, and unfinished work of its agent."""
+    """A summary of a turn's conversation, and interrupted work of its agent."""
     audience, at = turn.scope.audience, NOON + timedelta(minutes=minutes)
     made = Compaction(
         text, audience, Trust.SYSTEM, 1, "", at, (1, 2), agent=turn.agent, place=turn.place, strategy="truncate"
     )
     summaries.add(tx, made)
-    unfinished_work.keep(tx, turn, WorkState("failed", text, "", (), (), (), (), (), "", at), [])
+    interrupted_work.keep(tx, turn, WorkState("failed", text, "", (), (), (), (), (), "", at), [])
 
 
-def test_summary_and_unfinished_work_are_those_of_the_place_and_the_hearers_alone(tx: Tx) -> None:
+def test_summary_and_interrupted_work_are_those_of_the_place_and_the_hearers_alone(tx: Tx) -> None:
     for number, other in enumerate(OTHERS):
         left(tx, other, f"other {number}", number)
-    view = turn_view(tx, MINE, [])
-    assert (view.compacted, view.items[Kind.WORK]) == (None, [])
+    context = turn_context(tx, MINE, [])
+    assert (context.compacted, context.items[Kind.WORK]) == (None, [])
     left(tx, MINE, "mine")
     for number, other in enumerate(OTHERS):
         left(tx, other, f"newer {number}", 60 + number)
-    view = turn_view(tx, MINE, [])
-    assert view.compacted is not None
-    assert view.compacted.summary == "mine"
-    assert [each.text for each in view.items[Kind.WORK]] == ["mine"]
+    context = turn_context(tx, MINE, [])
+    assert context.compacted is not None
+    assert context.compacted.summary == "mine"
+    assert [each.text for each in context.items[Kind.WORK]] == ["mine"]
 
 
 def test_working_memory_is_shown_until_it_expires(tx: Tx) -> None:
     by = By(MINE.scope, Trust.APPROVED, NOON, namespace="session/discord:10")
     working_memory.save(tx, by, NewEntry("note", "x", timedelta(minutes=5)))
     turns = (replace(MINE, started_at=NOON + timedelta(minutes=minutes)) for minutes in (4, 5))
-    before, after = (turn_view(tx, turn, [by.namespace]).items[Kind.WORKING] for turn in turns)
+    before, after = (turn_context(tx, turn, [by.namespace]).items[Kind.WORKING] for turn in turns)
     assert ([each.text for each in before], after) == (["x"], [])

@@ -1,4 +1,4 @@
-"""Metrics for monitoring (labels contain nobody's words), and the stored data of single turns."""
+"""Telemetry: metrics (labels contain nobody's words), and what is stored of single turns, for traces."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence

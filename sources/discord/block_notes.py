@@ -1,4 +1,4 @@
-"""The ephemeral blocks that a message brings: of its channel or thread, and of who wrote it."""
+"""Notes for the blocks that a message brings: of its channel or thread, and of who wrote it."""
 
 from collections.abc import Iterable
 
@@ -23,7 +23,7 @@ def _more(author: Author) -> str:
     return f" and {left} more" if left > 0 else ""
 
 
-def blocks(author: Author, info: ChannelInfo, participants: Iterable[str]) -> tuple[BlockNote, ...]:
+def block_notes(author: Author, info: ChannelInfo, participants: Iterable[str]) -> tuple[BlockNote, ...]:
     """Of the place and of the person, by id, so that they survive a rename."""
     thread = info.kind is PlaceKind.THREAD
     lines = [

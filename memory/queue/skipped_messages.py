@@ -1,4 +1,4 @@
-"""What a source saw and did not accept; with the inbox, this is everything that it has seen.
+"""Messages that a source saw and did not accept; with the inbox, this is everything that it has seen.
 
 A platform with paged notifications returns the same ones again and again. Accepted ones are in the inbox; the others
 are here, as digests of their ids, for as long as a page can reach back.

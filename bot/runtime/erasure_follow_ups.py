@@ -1,6 +1,6 @@
 """Runs the queued cleanups after edits and deletions; failures are retried and finally reported.
 
-`memory.queue.follow_ups` is the queue, `memory.erasure.edited_or_deleted_messages` does each.
+`memory.queue.erasure_follow_ups` is the queue, `memory.erasure.edited_or_deleted_messages` does each.
 """
 
 from datetime import datetime
@@ -8,8 +8,8 @@ from datetime import datetime
 from bot.agents.turn_deps import TurnDeps
 from memory.erasure import edited_or_deleted_messages
 from memory.people.audience import Scope
-from memory.queue import follow_ups, inbox, messages
-from memory.queue.follow_ups import FollowUp
+from memory.queue import erasure_follow_ups, inbox, messages
+from memory.queue.erasure_follow_ups import FollowUp
 from memory.queue.payloads import EditEvent
 from memory.store.database import Database, Tx
 from memory.store.errors import DatabaseBusy, DatabaseFull, RowUnreadable
@@ -22,7 +22,7 @@ _DO = commit_point("follow_up.do")
 _FAILED = commit_point("follow_up.failed")
 _TAKE_UP = commit_point("follow_up.take_up")
 
-_log = Log("bot.runtime.follow_ups")
+_log = Log("bot.runtime.erasure_follow_ups")
 
 
 async def follow(database: Database, deps: TurnDeps, *, started: bool = False) -> bool:
@@ -30,10 +30,10 @@ async def follow(database: Database, deps: TurnDeps, *, started: bool = False) -
 
     Raises DatabaseBusy or DatabaseFull.
     """
-    given_up = await database.read(follow_ups.given_up) if started else 0
+    given_up = await database.read(erasure_follow_ups.given_up) if started else 0
     if given_up:
-        await database.write(_TAKE_UP, lambda tx: follow_ups.try_again(tx, deps.clock()))
-    for each in await database.read(follow_ups.waiting):
+        await database.write(_TAKE_UP, lambda tx: erasure_follow_ups.try_again(tx, deps.clock()))
+    for each in await database.read(erasure_follow_ups.waiting):
         if each.next_attempt_at is not None and each.next_attempt_at > deps.clock() and each.attempts:
             continue
         try:
@@ -43,7 +43,7 @@ async def follow(database: Database, deps: TurnDeps, *, started: bool = False) -
         except Exception as error:
             _log.exception("follow_up_failed", message=each.message, part=each.part, attempts=each.attempts + 1)
             await _failed(database, each, f"{type(error).__name__}: {deps.redact(str(error))}"[:500], deps)
-    return bool(await database.read(follow_ups.waiting))
+    return bool(await database.read(erasure_follow_ups.waiting))
 
 
 async def _do(database: Database, each: FollowUp, now: datetime) -> None:
@@ -80,7 +80,7 @@ def _ask_again(tx: Tx, follow_up: FollowUp, now: datetime) -> bool:
 
 async def _failed(database: Database, each: FollowUp, error: str, deps: TurnDeps) -> None:
     def work(tx: Tx) -> None:
-        if not follow_ups.failed(tx, each, error, deps.clock()):
+        if not erasure_follow_ups.failed(tx, each, error, deps.clock()):
             with deps.notices.reading():
                 text = _(
                     "Somebody edited or deleted a message, and I could not remove everything I had derived "
@@ -95,7 +95,7 @@ async def _failed(database: Database, each: FollowUp, error: str, deps: TurnDeps
 
 
 _PARTS = {
-    follow_ups.Target.BLOCKS: gettext_noop("memory blocks"),
-    follow_ups.Target.WORDS: gettext_noop("entries and answers"),
-    follow_ups.Target.FACTS: gettext_noop("facts"),
+    erasure_follow_ups.Target.BLOCKS: gettext_noop("memory blocks"),
+    erasure_follow_ups.Target.WORDS: gettext_noop("entries and answers"),
+    erasure_follow_ups.Target.FACTS: gettext_noop("facts"),
 }

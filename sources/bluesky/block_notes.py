@@ -1,4 +1,4 @@
-"""The blocks that a post brings: of its thread, and of who wrote it. Pure."""
+"""Notes for the blocks that a post brings: of its thread, and of who wrote it. Pure."""
 
 import hashlib
 from collections.abc import Callable
@@ -12,8 +12,10 @@ from sources.text import one_line
 _MOST_LABEL = 100
 
 
-def blocks(post: Post, view: Post, thread: Thread, us: str, hidden: Callable[[Post], bool]) -> tuple[BlockNote, ...]:
-    """The blocks of the thread and of the person, by record and DID, so that they survive a rename."""
+def block_notes(
+    post: Post, view: Post, thread: Thread, us: str, hidden: Callable[[Post], bool]
+) -> tuple[BlockNote, ...]:
+    """Those of the thread and of the person, by record and DID, so that they survive a rename."""
     return (
         BlockNote(
             label=_label("bluesky_thread", thread.post.root.uri),

@@ -2,7 +2,7 @@
 
 from datetime import UTC, timedelta
 
-from memory.queue import messages, metrics, turns
+from memory.queue import messages, telemetry, turns
 from memory.store.database import Tx
 from tests.memory.parts import NOON, begun, taken
 
@@ -15,5 +15,5 @@ def test_messages_that_one_turn_answered_together_are_both_answered(tx: Tx) -> N
         if together == rows[:2]:
             turns.end(tx, turn.id, "done", NOON)
     day = NOON.date()
-    heard, answered, _cost = metrics.by_day(tx, NOON - timedelta(hours=1), UTC)
+    heard, answered, _cost = telemetry.by_day(tx, NOON - timedelta(hours=1), UTC)
     assert (heard, answered) == ({day: 3}, {day: 2})

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memory.store.constellation import Constellation, Constellations
+from memory.store.constellations import Constellation, Constellations
 from memory.store.database import Tx
 from memory.store.errors import DatabaseCorrupt, DatabaseOutdated
 from memory.store.faults import commit_point
