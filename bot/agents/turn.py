@@ -34,7 +34,8 @@ from bot.agents.next_step import (
 )
 from bot.agents.tool_calls import Caller
 from bot.agents.tool_rules import Rules
-from bot.agents.tools.more import Offer, offer, unaliased
+from bot.agents.tools.aliases import unaliased
+from bot.agents.tools.more_tools import Offer, offer
 from bot.agents.turn_deps import TurnDeps
 from bot.agents.turn_end import answer_place, arrivals, begin_again, cancel, end_turn, join_arrivals
 from bot.config.values import OFFLINE

@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import asdict
 from pydantic import BaseModel
 
-from bot.agents.tools.context import ContextArguments
+from bot.agents.tools.blocks import BlockArguments
 from bot.config.blocks import Block
 from bot.config.file_settings import DiscordSection, FileSettings
 from bot.config.loader import Config, Environment, load_config
@@ -450,7 +450,7 @@ def choices(of: object) -> set[object]:
 
 def test_what_may_be_chosen_is_what_there_is() -> None:
     lasting = {*BlockType} - {BlockType.LOG}  # a log is the system's, or of the configuration
-    assert choices(ContextArguments.model_fields["block_type"].annotation) == lasting
+    assert choices(BlockArguments.model_fields["block_type"].annotation) == lasting
     assert choices(CreateBlock.model_fields["type"].annotation) == lasting
     assert choices(Block.model_fields["type"].annotation) == {*BlockType}
     assert choices(Block.model_fields["permission"].annotation) == {*Permission}

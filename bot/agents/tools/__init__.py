@@ -9,15 +9,16 @@ from bot.agents.permissions.who_may import Selves
 from bot.agents.tool_rules import MORE_TOOLS, Rules
 from bot.agents.tools.agenda import EventsTool, RemindersTool, TasksTool
 from bot.agents.tools.base import Tool, Toolset
+from bot.agents.tools.blocks import BlockTool
 from bot.agents.tools.bluesky import SOURCE as BLUESKY
 from bot.agents.tools.bluesky import BlueskyReadTool, BlueskyTool
 from bot.agents.tools.calculator import CalculateTool
-from bot.agents.tools.context import ContextTool
-from bot.agents.tools.coord import CoordTool
+from bot.agents.tools.coordination import CoordinationTool
+from bot.agents.tools.delegation_and_votes import BallotTool, ChooseTool, DelegateTool
 from bot.agents.tools.facts import FactsTool, ProjectsTool
 from bot.agents.tools.file import FileTool, FileWriteTool
-from bot.agents.tools.members import BallotTool, ChooseTool, DelegateTool
-from bot.agents.tools.more import ALIASES, MoreToolsTool
+from bot.agents.tools.aliases import ALIASES
+from bot.agents.tools.more_tools import MoreToolsTool
 from bot.agents.tools.recall import RecallTool
 from bot.agents.tools.search import SearchTool
 from bot.agents.tools.send_message import SendMessageTool
@@ -64,10 +65,10 @@ def make_tools(
     `zone` is that of people who named none, `selves` gives every account of somebody, `foreign` what somebody else
     offers to an agent now, `recall` is the tool over entries, `notices` tells where the owner gets them.
     """
-    memory = ContextTool(), recall, SearchTool(), WorkingMemoryTool()
+    memory = BlockTool(), recall, SearchTool(), WorkingMemoryTool()
     agenda = EventsTool(zone, selves), RemindersTool(zone, selves, notices), TasksTool(zone, selves)
     usual: tuple[Tool, ...] = (
-        *(CalculateTool(), CoordTool(zone, selves), FactsTool(), ProjectsTool()),
+        *(CalculateTool(), CoordinationTool(zone, selves), FactsTool(), ProjectsTool()),
         *(*memory, SendMessageTool(endpoints), *agenda),
         *(SourcesTool(), SourceSubscribeTool()),
     )

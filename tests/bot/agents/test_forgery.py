@@ -23,7 +23,7 @@ from bot.agents.source_checks import TEMPLATE, News, instructions, items
 from bot.agents.tools import RESERVED, make_tools
 from bot.agents.tools.base import Arguments, Outcome, ReadTool, Tool, ToolContext
 from bot.agents.tools.bluesky import BlueskyReadTool
-from bot.agents.tools.more import ALIASES
+from bot.agents.tools.aliases import ALIASES
 from bot.agents.tools.web import WebFetchTool, WebSearchTool
 from bot.errors import ToolError
 from bot.models.base import Call, Request, ToolMessage, UserMessage

@@ -23,7 +23,7 @@ _LISTED = 20  # tasks, and as many notes, of a status
 _SHOWN = 300  # characters of a note in it
 
 
-class CoordArguments(Arguments):
+class CoordinationArguments(Arguments):
     operation: Literal["status", "assign", "change", "complete", "handoff", "note"] = Field(
         description="status: who is here, open tasks, newest notes; assign: give a task; change: one that was given; "
         "complete: a task is done; handoff: leave what the next agent must know; note: tell all agents something worth "
@@ -50,7 +50,7 @@ class CoordArguments(Arguments):
     fields: Fields
 
 
-class CoordTool(AgendaTool[CoordArguments]):
+class CoordinationTool(AgendaTool[CoordinationArguments]):
     name = "coord"
     shown = gettext_noop("the coordination tools")
     rarely = Rarely("what other agents do, tasks and handoffs among agents")
@@ -61,7 +61,7 @@ class CoordTool(AgendaTool[CoordArguments]):
     )
     caution = Caution(bound=("operation", "agent"))
 
-    def work(self, tx: Tx, context: ToolContext, arguments: CoordArguments) -> Outcome:
+    def work(self, tx: Tx, context: ToolContext, arguments: CoordinationArguments) -> Outcome:
         by = By.of_turn(context.turn, context.message, context.now)
         importance = arguments.importance or "medium"
         match arguments.operation:
@@ -92,13 +92,13 @@ class CoordTool(AgendaTool[CoordArguments]):
                 told = say("noted for all as {id}, importance {i}", id=kept, i=importance)
                 return Outcome(told, noted=True)
 
-    def _columns(self, tx: Tx, by: By, arguments: CoordArguments, task: Task) -> dict[str, Value]:
+    def _columns(self, tx: Tx, by: By, arguments: CoordinationArguments, task: Task) -> dict[str, Value]:
         """What `assign` and `change` say of a task beside its words."""
         zone = self._clocks(tx, () if by.person is None else self._selves(by.person))
         wanted = TaskChanges(due=arguments.due, under=arguments.under, after=arguments.after, fields=arguments.fields)
         return wanted.columns(tx, task, tasks.shared(tx, by.scope), by.now, zone)
 
-    def _changes(self, tx: Tx, by: By, arguments: CoordArguments) -> tuple[Task, dict[str, Value]]:
+    def _changes(self, tx: Tx, by: By, arguments: CoordinationArguments) -> tuple[Task, dict[str, Value]]:
         done = arguments.operation == "complete"
         task = find_task(tasks.shared(tx, by.scope, done=done or arguments.state == "open"), arguments.task)
         if done:

@@ -67,7 +67,7 @@ _INSTEAD = {
 }
 
 
-class ContextArguments(Arguments):
+class BlockArguments(Arguments):
     operation: Operation = Field(
         description="append: add to the end; replace: new text for old; write: rewrite it all; edit_range: rewrite "
         "lines; undo, redo: your own last change; archive: take a working block out of your context; load: "
@@ -120,7 +120,7 @@ class ContextArguments(Arguments):
         return f"{super().lacking(operation, missing)}{_INSTEAD.get(operation, '')}"
 
     @model_validator(mode="after")
-    def _complete(self) -> "ContextArguments":
+    def _complete(self) -> "BlockArguments":
         if self.operation == "set_field" and self.value is None and not self.field:
             raise ValueError(self.lacking("set_field", ["field"]))  # a block that is one list has no field to name
         if self.operation == "replace" and not self.old_content:  # which may be empty lines
@@ -147,7 +147,7 @@ class ContextArguments(Arguments):
             raise ValueError("field names the fields of a block that is made_of fields")
 
 
-class ContextTool(StoreTool[ContextArguments]):
+class BlockTool(StoreTool[BlockArguments]):
     name = "context"
     shown = gettext_noop("the memory blocks")
     description = (
@@ -169,7 +169,7 @@ class ContextTool(StoreTool[ContextArguments]):
         bound=("operation", "label", "field", "load_label", "agent", "permission", "new_label", "made_of")
     )
 
-    def work(self, tx: Tx, context: ToolContext, arguments: ContextArguments) -> Outcome:
+    def work(self, tx: Tx, context: ToolContext, arguments: BlockArguments) -> Outcome:
         author = author_of(context, arguments.label)
         try:
             return self._done(tx, author, arguments)
@@ -178,7 +178,7 @@ class ContextTool(StoreTool[ContextArguments]):
             text = say("block {label}: {why}", label=block.address, why=passage(str(error)))
             return Outcome(text, ok=False, shown={block.id: block.version})
 
-    def _done(self, tx: Tx, author: Author, arguments: ContextArguments) -> Outcome:
+    def _done(self, tx: Tx, author: Author, arguments: BlockArguments) -> Outcome:
         label = arguments.label
         match arguments.operation:
             case "append" | "replace" | "write" | "edit_range":
@@ -209,7 +209,7 @@ class ContextTool(StoreTool[ContextArguments]):
                 return _move(tx, author, arguments)
 
 
-def _administer(tx: Tx, author: Author, arguments: ContextArguments) -> Outcome:
+def _administer(tx: Tx, author: Author, arguments: BlockArguments) -> Outcome:
     label, scope = arguments.label, author.scope
     kind = None if arguments.block_type is None else BlockType(arguments.block_type)
     match arguments.operation:
@@ -237,7 +237,7 @@ def _administer(tx: Tx, author: Author, arguments: ContextArguments) -> Outcome:
     return _used(block, line(f"block {block.label}{done}: {size_of(block)}"))
 
 
-def _look_at(tx: Tx, author: Author, arguments: ContextArguments) -> Block:
+def _look_at(tx: Tx, author: Author, arguments: BlockArguments) -> Block:
     """Move the viewport: to the lines that are named, or from one on to the end; from the first on that is all."""
     first, last = arguments.first_line or 0, arguments.last_line
     if last is not None:
@@ -250,7 +250,7 @@ def _look_at(tx: Tx, author: Author, arguments: ContextArguments) -> Block:
     return blocks.set_viewport(tx, author, arguments.label, first, count)
 
 
-def _edit(tx: Tx, author: Author, arguments: ContextArguments) -> Block:
+def _edit(tx: Tx, author: Author, arguments: BlockArguments) -> Block:
     label, field, text = arguments.label, arguments.field, as_written(arguments.content)
     old, new = as_written(arguments.old_content), as_written(arguments.new_content)
     match arguments.operation:
@@ -266,7 +266,7 @@ def _edit(tx: Tx, author: Author, arguments: ContextArguments) -> Block:
             return blocks.edit_lines(tx, author, label, arguments.first_line or 0, arguments.last_line or 0, text)
 
 
-def _set(tx: Tx, author: Author, arguments: ContextArguments) -> Block:
+def _set(tx: Tx, author: Author, arguments: BlockArguments) -> Block:
     label, field, value, item = arguments.label, arguments.field, arguments.value, arguments.item or 0
     match arguments.operation:
         case "set_field":
@@ -279,7 +279,7 @@ def _set(tx: Tx, author: Author, arguments: ContextArguments) -> Block:
             return blocks.remove_item(tx, author, label, field, item)
 
 
-def _move(tx: Tx, author: Author, arguments: ContextArguments) -> Outcome:
+def _move(tx: Tx, author: Author, arguments: BlockArguments) -> Outcome:
     label = arguments.label
     if arguments.operation == "swap":
         gone, came = blocks.swap_blocks(tx, author, label, arguments.load_label)

@@ -1,16 +1,12 @@
-"""`more_tools`: gives the model the schemas of tools that a prompt only names; and other names of tools.
+"""`more_tools`: gives the model the schemas of tools that a prompt only names.
 
 Every request pays for its schemas, used or not, and small models lose sight of the right tool among many words.
 Everyday tools are always shown, some of them in brief. Others are shown once the model asks for them, and as long as
-the conversation in view shows that they were used; the rest of a brief tool, for the turn that asks. Names of memory
-tools that models know from elsewhere are never shown but always understood: the call is translated before it is
-stored, so that permissions, grants and the record know one name for each thing.
+the conversation in view shows that they were used; the rest of a brief tool, for the turn that asks.
 """
 
 import functools
-import json
-from collections.abc import Collection, Iterator, Mapping, Sequence, Set
-from typing import Any
+from collections.abc import Collection, Iterator, Sequence, Set
 
 from msgspec import Struct
 from pydantic import Field
@@ -20,61 +16,15 @@ from bot.agents.context.quotes import passage
 from bot.agents.permissions.approval_rules import Caution
 from bot.agents.tool_rules import MORE_TOOLS, Rules
 from bot.agents.tools.base import Arguments, Outcome, ReadTool, ToolContext, Toolset, shortened, spec_of
+from bot.agents.tools.blocks import BlockTool
 from bot.agents.tools.bluesky import SOURCE as BLUESKY
-from bot.agents.tools.context import ContextTool
 from bot.errors import ToolError
-from bot.models.base import Call, ToolSpec
+from bot.models.base import ToolSpec
 from memory.blocks.schemas import TEXT
 from memory.people.audience import PUBLIC
 from memory.queue.steps import ModelAnswer, Step
 from memory.store.database import Rows
 from memory.store.ids import place_source
-
-
-class Alias(Struct, frozen=True):
-    """A call of `tool` with these arguments; `names` says what the other's arguments are called here.
-
-    `whole` takes the place of `arguments` where the call says nothing of what is to be replaced.
-    """
-
-    tool: str
-    arguments: Mapping[str, Any]
-    names: Mapping[str, str]
-    whole: Mapping[str, Any] | None = None
-
-    def meant(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
-        return self.arguments if self.whole is None or given.keys() & _OF_A_PART else self.whole
-
-
-_OF_A_PART = {"old_content", "new_content"}
-_CONTENT = {"name": "label", "block": "label"}
-ALIASES: Mapping[str, Alias] = {
-    "core_memory_append": Alias("context", {"operation": "append"}, _CONTENT),
-    "core_memory_update": Alias("context", {"operation": "replace"}, _CONTENT, whole={"operation": "write"}),
-    "core_memory_replace": Alias("context", {"operation": "replace"}, _CONTENT),
-    "archival_insert": Alias("recall", {"operation": "insert"}, {}),
-    "archival_search": Alias("recall", {"operation": "query"}, {"content": "query"}),
-    "save_memory": Alias("recall", {"operation": "save"}, {}),
-    "search_memory": Alias("recall", {"operation": "query"}, {}),
-    "delete_memory": Alias("recall", {"operation": "delete"}, {"id": "label"}),
-    "list_memory_categories": Alias("recall", {"operation": "categories"}, {}),
-}
-
-
-def unaliased(call: Call, tools: Collection[str]) -> Call:
-    """The call as one of the agent's tools; as it is when its name is one of theirs, or no known other name."""
-    alias = ALIASES.get(call.name)
-    if alias is None or call.name in tools:
-        return call
-    try:
-        given = json.loads(call.arguments or "{}")
-    except ValueError:
-        given = None
-    if not isinstance(given, dict):
-        return Call(call.id, alias.tool, call.arguments)  # refused there, in words about the arguments
-    # Elsewhere null stands for what is not given.
-    named = {alias.names.get(name, name): value for name, value in given.items() if value is not None}
-    return Call(call.id, alias.tool, json.dumps({**named, **alias.meant(named)}, ensure_ascii=False))
 
 
 _LAST = {"calculate"}
@@ -117,7 +67,7 @@ def offer(tools: Toolset, material: PromptInputs, force: str) -> Offer:
     public, bluesky = turn.scope.audience == PUBLIC, place_source(turn.place) == BLUESKY
     whole = {force, *_got(material.steps)}
     if material.away or any(block.schema != TEXT for block in material.placed.blocks):
-        whole.add(ContextTool.name)  # there is more to do than with plain texts that are shown
+        whole.add(BlockTool.name)  # there is more to do than with plain texts that are shown
     needed, whole = needed & tools.rarely.keys(), whole & tools.in_brief.keys()
     return _offer(tools, frozenset(needed), frozenset(whole), public=public, bluesky=bluesky)
 
