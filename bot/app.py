@@ -11,7 +11,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 from msgspec import Struct
 
-from bot.agents.notices import owner_notices
+from bot.agents.owner_notices import owner_notices
 from bot.config import Config
 from bot.interfaces.control import operations, server
 from bot.interfaces.control.chat import chat_handlers

@@ -35,7 +35,7 @@ from bot.services.system.front_ends import FrontEndStates
 from bot.upkeep.background_calls import Background, UpkeepDeps
 from bot.upkeep.dream_run import DreamRun
 from bot.upkeep.embedding import Embedding
-from bot.upkeep.summaries import SummaryJob
+from bot.upkeep.scheduled_summaries import SummaryJob
 from memory import activity, agents
 from memory.agents import Agent
 from memory.blocks import Block, BlockType, visible_blocks

@@ -1,6 +1,7 @@
-"""Creates agents with their initial blocks from the configuration; `bot.runtime.bootstrap` does so at the start.
+"""Creates agents with their initial blocks from the configuration.
 
-Afterward the database is authoritative: what exists by name stays unchanged, what is missing is added.
+`bot.runtime.configured_constellation` does so at the start. Afterward the database is
+authoritative: what exists by name stays unchanged, what is missing is added.
 """
 
 from collections.abc import Sequence

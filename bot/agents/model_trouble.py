@@ -1,6 +1,6 @@
 """What people read when no language model answered or one gave no whole answer, and when the owner is told of it.
 
-`bot.models.health` describes the state of models; `bot.agents.notices` delivers what the owner is told.
+`bot.models.health` describes the state of models; `bot.agents.owner_notices` delivers what the owner is told.
 """
 
 from datetime import datetime, timedelta

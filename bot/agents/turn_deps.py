@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from bot.agents import turn_events
 from bot.agents.budgets import Budgets
 from bot.agents.context.prompt import PromptInputs
-from bot.agents.notices import Notices
+from bot.agents.owner_notices import Notices
 from bot.agents.permissions.approval_requests import Broker
 from bot.agents.rate_limits import Rates
 from bot.agents.tools.base import Toolset

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from msgspec import Struct
 
 from bot import logs
-from bot.agents.notices import owner_notices
+from bot.agents.owner_notices import owner_notices
 from bot.agents.permissions.who_may import Approver
 from bot.config import Config
 from bot.errors import UserError

@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 
 from bot.agents.agenda.reminders import send_privately
-from bot.agents.notices import Notices
+from bot.agents.owner_notices import Notices
 from bot.agents.permissions.approval_requests import Broker
 from memory.people.audience import OWNER, Scope
 from memory.people.identities import place_named

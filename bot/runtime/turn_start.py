@@ -14,7 +14,7 @@ from bot.agents.groups.team import Team
 from bot.agents.groups.who_answers import plan_turn
 from bot.agents.initial_blocks import ensure_blocks
 from bot.agents.next_step import CallModel, next_step
-from bot.agents.notices import Notices
+from bot.agents.owner_notices import Notices
 from bot.agents.patrols import is_patrol
 from bot.agents.permissions import approval_requests
 from bot.agents.turn import TurnState, load_state

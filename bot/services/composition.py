@@ -18,18 +18,18 @@ from bot.agents.agenda.calendar import EventJob
 from bot.agents.agenda.personal_messages import PersonalMessages
 from bot.agents.agenda.quiet_hours import owners_quiet
 from bot.agents.agenda.reminders import ReminderJob
+from bot.agents.data_source_checks import DataSources
 from bot.agents.mcp import Servers
-from bot.agents.notices import owner_notices
+from bot.agents.owner_notices import owner_notices
 from bot.agents.permissions.approval_requests import Broker
 from bot.agents.rate_limits import Rates
-from bot.agents.source_checks import DataSources
 from bot.agents.tools import make_tools, web_tools
 from bot.agents.tools.halt import EmergencyHaltTool
 from bot.agents.tools.recall import RecallTool
 from bot.agents.turn_deps import Limits, TurnDeps, TypingPeople
 from bot.config import Config
 from bot.models.catalog import ModelSelection
-from bot.runtime.bootstrap import load_routing, seed_routing
+from bot.runtime.configured_constellation import load_routing, seed_routing
 from bot.runtime.constellation import ConstellationRuntime
 from bot.runtime.group_routing import RoutingTable
 from bot.runtime.halt import HaltState
@@ -80,17 +80,17 @@ from bot.services.system.inbox import Inbox
 from bot.services.system.jobs import Schedule, built_in_jobs
 from bot.services.system.outbox import Outbox
 from bot.services.system.sources import SourceSettings
-from bot.upkeep import expansion
+from bot.upkeep import entry_expansion
 from bot.upkeep.background_calls import Background, UpkeepDeps
 from bot.upkeep.compaction import Compactor
-from bot.upkeep.consent import ConsentRequests
 from bot.upkeep.dream_run import DreamRun
 from bot.upkeep.embedding import Embedders, Embedding
+from bot.upkeep.entry_expansion import ExpansionJob
 from bot.upkeep.evaluations import EvaluationJob
-from bot.upkeep.expansion import ExpansionJob
 from bot.upkeep.housekeeping import Housekeeping, IdleMonitor, IntegrityMonitor
+from bot.upkeep.inference_consent import ConsentRequests
 from bot.upkeep.prompts import FOLDER
-from bot.upkeep.summaries import SummaryJob
+from bot.upkeep.scheduled_summaries import SummaryJob
 from memory import jobs
 from memory.people import person_settings
 from memory.queue import inbox
@@ -469,7 +469,7 @@ def _turn_deps(shared: Shared, events: Broadcast, embedding: Embedding, endpoint
             zone=zone,
             selves=people.selves,
             foreign=shared.mcp.tools,
-            recall=RecallTool(functools.partial(expansion.plan, config.dreams, budgets)),
+            recall=RecallTool(functools.partial(entry_expansion.plan, config.dreams, budgets)),
             notices=owner_notices(config),
         ),
         ready=shared.mcp.ready,

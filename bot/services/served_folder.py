@@ -6,14 +6,14 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from bot.agents.mcp import Servers, open_servers
-from bot.agents.notices import own_place
+from bot.agents.owner_notices import own_place
 from bot.agents.permissions import who_may
 from bot.agents.permissions.approval_requests import Broker, Terms
 from bot.agents.permissions.who_may import People
 from bot.config import Config
 from bot.errors import ConfigError, UserError
 from bot.models.catalog import open_models
-from bot.runtime.bootstrap import configured_constellation
+from bot.runtime.configured_constellation import configured_constellation
 from bot.runtime.halt import HaltState
 from bot.runtime.intake import AudienceResolver, Gate, Intake, SharedParts
 from bot.runtime.replication import Replication, replica_of

@@ -11,13 +11,13 @@ from typing import TypeVar
 
 from msgspec import Struct, field
 
-from bot.upkeep.background_calls import (
+from bot.upkeep.background_calls import RunCalls
+from bot.upkeep.model_answers import (
     Consolidation,
     Contradictions,
     MergeWish,
     Relation,
     Relations,
-    RunCalls,
     T,
     UnusableAnswer,
     each_fitting,

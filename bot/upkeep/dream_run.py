@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from bot.upkeep import consent
+from bot.upkeep import inference_consent
 from bot.upkeep.background_calls import NO_MODEL, RunCalls, UpkeepDeps
 from bot.upkeep.consolidation import Draft, consolidate, link_entities, merge_duplicates, sweep
-from bot.upkeep.lessons import infer_preferences, learn_lessons
+from bot.upkeep.lessons_and_preferences import infer_preferences, learn_lessons
 from memory import activity, agents
 from memory.agents import Agent
 from memory.knowledge import entry_changes, feedback, items
@@ -112,7 +112,7 @@ class DreamRun:
         run = apply(tx, plan, now)
         if run:
             _tell(tx, run, now)
-            consent.plan(tx, run, now)
+            inference_consent.plan(tx, run, now)
         return run
 
     async def _thought(self, database: Database, now: datetime) -> Plan:

@@ -10,8 +10,9 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from bot.upkeep.background_calls import NO_MODEL, Judgement, RunCalls, UnusableAnswer, UpkeepDeps, known, read_answer
+from bot.upkeep.background_calls import NO_MODEL, RunCalls, UpkeepDeps
 from bot.upkeep.consolidation import numbered
+from bot.upkeep.model_answers import Judgement, UnusableAnswer, known, read_answer
 from bot.upkeep.prompts import SESSIONS, system, talk_text
 from memory import agents
 from memory.agents import Agent

@@ -10,10 +10,10 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from bot.agents.groups.sleeptime import check_all
-from bot.agents.notices import Notices
+from bot.agents.groups.sleeptime_triggers import check_all
+from bot.agents.owner_notices import Notices
 from bot.storage_retry import repeat
-from bot.upkeep.summaries import OF_AGENTS
+from bot.upkeep.scheduled_summaries import OF_AGENTS
 from memory import activity, jobs
 from memory.blocks.repair import Damage, damage_since
 from memory.erasure.one_constellation import optimize

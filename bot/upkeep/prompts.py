@@ -16,7 +16,7 @@ from bot.agents.context.quotes import (
     quotation,
     say,
 )
-from bot.upkeep.background_calls import DayDigest
+from bot.upkeep.model_answers import DayDigest
 from memory.knowledge.entries import Entry
 from memory.knowledge.feedback import Correction
 from memory.knowledge.graph import Kind

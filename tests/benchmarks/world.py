@@ -12,7 +12,7 @@ from pathlib import Path
 from bot.agents import turn_events
 from bot.agents.budgets import Budgets
 from bot.agents.mcp import Servers
-from bot.agents.notices import Notices
+from bot.agents.owner_notices import Notices
 from bot.agents.permissions.approval_requests import Broker, Terms
 from bot.agents.permissions.who_may import People
 from bot.agents.rate_limits import NO_LIMITS

@@ -13,7 +13,7 @@ from bot.models.base import Answer, Request, Usage, UserMessage
 from bot.services.system.jobs import Schedule, built_in_jobs
 from bot.upkeep.background_calls import Background
 from bot.upkeep.housekeeping import Housekeeping, IdleMonitor
-from bot.upkeep.summaries import OF_AGENTS, OF_DAYS, SummaryJob
+from bot.upkeep.scheduled_summaries import OF_AGENTS, OF_DAYS, SummaryJob
 from memory.jobs import Job, get
 from scheduler.job_kinds import JobKinds
 from scheduler.runner import Runner

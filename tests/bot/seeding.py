@@ -1,7 +1,7 @@
 """The constellation of a configuration as the service makes it, for tests that run no service."""
 
 from bot.config import Config
-from bot.runtime.bootstrap import configured_constellation, seed_routing
+from bot.runtime.configured_constellation import configured_constellation, seed_routing
 from bot.runtime.group_routing import RoutingTable
 from memory.store.clock import utc_now
 from memory.store.constellations import Constellations

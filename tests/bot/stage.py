@@ -15,7 +15,7 @@ from bot.agents.agenda.quiet_hours import owners_quiet
 from bot.agents.budgets import Budgets
 from bot.agents.context.prompt import PromptInputs
 from bot.agents.mcp import Servers
-from bot.agents.notices import Notices
+from bot.agents.owner_notices import Notices
 from bot.agents.permissions.approval_requests import Broker, Terms
 from bot.agents.permissions.who_may import People
 from bot.agents.rate_limits import NO_LIMITS, Rates
@@ -27,7 +27,7 @@ from bot.agents.turn_events import TurnEvent
 from bot.config import Config, load_config
 from bot.config.values import TOOLS
 from bot.models.base import Model, Request
-from bot.runtime.bootstrap import configured_constellation, seed_routing
+from bot.runtime.configured_constellation import configured_constellation, seed_routing
 from bot.runtime.constellation import ConstellationRuntime
 from bot.runtime.conversation import ConversationWorker
 from bot.runtime.halt import HaltState

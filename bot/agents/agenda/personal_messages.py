@@ -11,7 +11,7 @@ from datetime import datetime
 from msgspec import Struct
 
 from bot.agents.agenda.quiet_hours import held_back, quiet_until
-from bot.agents.notices import Notices, own_place
+from bot.agents.owner_notices import Notices, own_place
 from bot.agents.permissions.who_may import Selves
 from memory.knowledge.working_memory import PATROL
 from memory.people import person_settings

@@ -1,5 +1,5 @@
 """Quiet hours of people: reminders and other messages to one person (`personal_messages.py`) and patrols
-(`bot.agents.patrols`) are held back until they end. Those of groups are in `bot.agents.groups.sleeptime`.
+(`bot.agents.patrols`) are held back until they end. Those of groups are in `bot.agents.groups.sleeptime_triggers`.
 """
 
 from collections.abc import Callable

@@ -13,7 +13,7 @@ from msgspec import Struct
 from bot.agents.agenda.personal_messages import PersonalMessages
 from bot.agents.agenda.quiet_hours import after_quiet, quiet_of, quiet_until
 from bot.agents.agenda.tasks import find_one
-from bot.agents.notices import Notices, own_place
+from bot.agents.owner_notices import Notices, own_place
 from memory import jobs
 from memory.agenda import reminders
 from memory.agenda.calendar import ANNOUNCED

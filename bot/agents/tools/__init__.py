@@ -4,10 +4,11 @@ import functools
 import importlib
 from collections.abc import Callable, Iterable, Mapping
 
-from bot.agents.notices import Notices
+from bot.agents.owner_notices import Notices
 from bot.agents.permissions.who_may import Selves
 from bot.agents.tool_rules import MORE_TOOLS, Rules
 from bot.agents.tools.agenda import EventsTool, RemindersTool, TasksTool
+from bot.agents.tools.aliases import ALIASES
 from bot.agents.tools.base import Tool, Toolset
 from bot.agents.tools.blocks import BlockTool
 from bot.agents.tools.bluesky import SOURCE as BLUESKY
@@ -17,7 +18,6 @@ from bot.agents.tools.coordination import CoordinationTool
 from bot.agents.tools.delegation_and_votes import BallotTool, ChooseTool, DelegateTool
 from bot.agents.tools.facts import FactsTool, ProjectsTool
 from bot.agents.tools.file import FileTool, FileWriteTool
-from bot.agents.tools.aliases import ALIASES
 from bot.agents.tools.more_tools import MoreToolsTool
 from bot.agents.tools.recall import RecallTool
 from bot.agents.tools.search import SearchTool

@@ -11,7 +11,7 @@ from bot.agents.agenda.reminders import on_clocks
 from bot.agents.agenda.tasks import TaskChanges, find_task, tree
 from bot.agents.context.quotes import PromptText, joined, line, say
 from bot.agents.context.situation import task_line
-from bot.agents.notices import Notices
+from bot.agents.owner_notices import Notices
 from bot.agents.permissions.approval_rules import Caution
 from bot.agents.permissions.who_may import Selves
 from bot.agents.tools.base import A_contra, Arguments, Brief, Needs, Outcome, Rarely, StoreTool, ToolContext

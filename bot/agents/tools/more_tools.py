@@ -26,7 +26,6 @@ from memory.queue.steps import ModelAnswer, Step
 from memory.store.database import Rows
 from memory.store.ids import place_source
 
-
 _LAST = {"calculate"}
 """Tools that stand after the others: small models that are unsure take the first."""
 

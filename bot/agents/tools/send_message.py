@@ -9,7 +9,7 @@ from pydantic import Field
 from bot.agents.answers import Piece, package, queue
 from bot.agents.context.quotes import line, say
 from bot.agents.groups.loop_guard import TURN_BUDGET, budget_left, pair_rests, root_of
-from bot.agents.notices import own_place
+from bot.agents.owner_notices import own_place
 from bot.agents.patrols import is_patrol
 from bot.agents.permissions.approval_rules import Caution
 from bot.agents.tools.base import Arguments, Outcome, Rarely, StoreTool, ToolContext

@@ -7,7 +7,7 @@ from datetime import datetime
 import discord
 
 from bot import logs
-from bot.agents.notices import owner_notices
+from bot.agents.owner_notices import owner_notices
 from bot.config import Config
 from bot.interfaces.discord.approval_buttons import ITEMS as REQUEST_ITEMS
 from bot.interfaces.discord.approval_buttons import install_approvals

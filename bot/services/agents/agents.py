@@ -22,7 +22,7 @@ from bot.agents.turn_end import abandon
 from bot.config import Config
 from bot.config.agent_files import Exchange, read_agent, write_exchange
 from bot.errors import CallError, UserError
-from bot.runtime.bootstrap import agent_section, agents_changed
+from bot.runtime.configured_constellation import agent_section, agents_changed
 from bot.services.agents.agent_tables import (
     Changes,
     Difference,

@@ -11,7 +11,7 @@ from bot.config import Config
 from bot.config.agent_files import problem_with
 from bot.config.file_settings import Constellation as Section
 from bot.errors import UserError
-from bot.runtime.bootstrap import seed_routing
+from bot.runtime.configured_constellation import seed_routing
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.names import NO_CONSTELLATION, find, named_place, require_name
 from bot.services.registry import AT_TERMINAL, CHANGES_AT_TERMINAL, Options, Param, Suggestions, operation, suggestions

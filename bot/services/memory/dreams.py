@@ -14,7 +14,7 @@ from bot.services.caller import Caller
 from bot.services.registry import Options, Param, operation, suggestions
 from bot.services.results import ActionReport, Listing, Markup, Row, report
 from bot.services.transactions import MemoryService
-from bot.upkeep import consent
+from bot.upkeep import inference_consent
 from bot.upkeep.dream_run import DreamRun, counts_words
 from bot.upkeep.evaluations import RATED
 from memory import agents
@@ -150,7 +150,7 @@ class Dreams(MemoryService, frozen=True):
             if yes
             else _("✗ Forgotten.")
         )
-        consent.show(tx, found, words, self.clock())
+        inference_consent.show(tx, found, words, self.clock())
         return found
 
 

@@ -16,7 +16,7 @@ from bot.agents.permissions.who_may import Action
 from bot.config.file_settings import Agent as Section
 from bot.config.problems import unfit
 from bot.errors import CallError, UserError
-from bot.runtime.bootstrap import agent_row
+from bot.runtime.configured_constellation import agent_row
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.names import find_living, named_audience
 from bot.services.registry import AT_TERMINAL, Arguments, Options, Param, operation

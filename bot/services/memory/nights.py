@@ -16,7 +16,7 @@ from bot.services.names import NamedBlock, find_agent, named_blocks
 from bot.services.registry import Param, Suggestions, operation, suggestions
 from bot.services.results import Listing, Markup, Row
 from bot.services.transactions import ZonedService, commit
-from bot.upkeep.summaries import Period
+from bot.upkeep.scheduled_summaries import Period
 from memory import activity, coordination, night_turns
 from memory.activity import NewEvent, NightUndone
 from memory.blocks import BlockType, revert

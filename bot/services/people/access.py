@@ -16,7 +16,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from bot.agents.notices import Notices
+from bot.agents.owner_notices import Notices
 from bot.agents.permissions.approval_cards import person_name
 from bot.agents.permissions.approval_requests import Terms
 from bot.agents.permissions.who_may import Action, Approver

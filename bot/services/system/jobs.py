@@ -18,7 +18,7 @@ from bot.services.transactions import Service
 from bot.upkeep.dream_run import DREAM
 from bot.upkeep.evaluations import EVALUATE
 from bot.upkeep.housekeeping import OPTIMIZE, SLEEPTIME, SWEEP, TIDY
-from bot.upkeep.summaries import DAY_BEGINS, OF_AGENTS, OF_DAYS
+from bot.upkeep.scheduled_summaries import DAY_BEGINS, OF_AGENTS, OF_DAYS
 from memory import jobs
 from memory.agenda import calendar, reminders
 from memory.jobs import Job, NewJob, Status

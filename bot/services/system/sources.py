@@ -10,8 +10,8 @@ from typing import Annotated, ClassVar
 from pydantic import AfterValidator, Field
 
 from bot.agents.agenda.tasks import list_known
+from bot.agents.data_source_checks import FIELDS, DataSources, job_id, plan
 from bot.agents.permissions.who_may import Action
-from bot.agents.source_checks import FIELDS, DataSources, job_id, plan
 from bot.config.values import pattern
 from bot.errors import CallError, UserError
 from bot.services.caller import TERMINAL_ONLY, Caller

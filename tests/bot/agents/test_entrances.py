@@ -271,10 +271,10 @@ def test_every_route_that_takes_words_is_tried_or_calls_operations() -> None:
 # ---------------------------------------------------------------------------------------------------- what happens
 
 EVENTS = {
-    "bot/agents/source_checks.py": "above",
+    "bot/agents/data_source_checks.py": "above",
     "bot/agents/tools/send_message.py": "an agent's words, under the line of their writer (tests/bot/agents/groups)",
     "bot/agents/tools/delegation_and_votes.py": "an agent's words, quoted (tests/bot/agents/groups)",
-    "bot/agents/groups/sleeptime.py": "words of the configuration",
+    "bot/agents/groups/sleeptime_triggers.py": "words of the configuration",
     "bot/agents/patrols.py": "the owner's checklist",
     "bot/agents/permissions/approval_requests.py": "names of tools and people, on one line each",
     "bot/runtime/erasure_follow_ups.py": "the name of who edited",

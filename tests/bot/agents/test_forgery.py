@@ -17,13 +17,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bot.agents.context.quotes import PromptText, display_name, line, passage, quotation, say
+from bot.agents.data_source_checks import KIND as SOURCES
+from bot.agents.data_source_checks import TEMPLATE, News, instructions, items
 from bot.agents.permissions.approval_rules import Caution
-from bot.agents.source_checks import KIND as SOURCES
-from bot.agents.source_checks import TEMPLATE, News, instructions, items
 from bot.agents.tools import RESERVED, make_tools
+from bot.agents.tools.aliases import ALIASES
 from bot.agents.tools.base import Arguments, Outcome, ReadTool, Tool, ToolContext
 from bot.agents.tools.bluesky import BlueskyReadTool
-from bot.agents.tools.aliases import ALIASES
 from bot.agents.tools.web import WebFetchTool, WebSearchTool
 from bot.errors import ToolError
 from bot.models.base import Call, Request, ToolMessage, UserMessage

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from bot.agents.notices import Notices
+from bot.agents.owner_notices import Notices
 from bot.agents.permissions.approval_requests import Broker, Terms
 from bot.agents.permissions.who_may import People
 from bot.runtime import delivery as delivery

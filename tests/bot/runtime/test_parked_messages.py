@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from bot.agents.notices import Notices
+from bot.agents.data_source_checks import DataSources
+from bot.agents.owner_notices import Notices
 from bot.agents.rate_limits import Rates
-from bot.agents.source_checks import DataSources
-from bot.runtime.bootstrap import agents_changed
+from bot.runtime.configured_constellation import agents_changed
 from memory import agents, data_sources
 from memory.agents import Status
 from memory.data_sources import Subscription

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from bot.config import Agent
 from bot.config.agent_files import read_exchange, write_exchange
-from bot.runtime.bootstrap import agent_row, agent_section
+from bot.runtime.configured_constellation import agent_row, agent_section
 from tests.bot.command_line import Here
 from tests.bot.parts import two
 from tests.bot.terminals import Terminal, carina

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from bot.agents.source_checks import DataSources
+from bot.agents.data_source_checks import DataSources
 from bot.errors import CallError, UserError
 from bot.runtime.group_routing import RoutingTable
 from bot.services.caller import owner_at_terminal

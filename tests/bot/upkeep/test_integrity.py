@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from bot.agents.notices import Notices
+from bot.agents.owner_notices import Notices
 from bot.upkeep.housekeeping import IntegrityMonitor
 from memory.blocks.repair import repair_block
 from memory.store.database import Tx

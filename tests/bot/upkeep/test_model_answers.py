@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bot.upkeep.background_calls import Consolidation, Relations, UnusableAnswer, read_answer, schema_of
+from bot.upkeep.model_answers import Consolidation, Relations, UnusableAnswer, read_answer, schema_of
 
 WHOLE = '{"retire": ["e1"]}'
 

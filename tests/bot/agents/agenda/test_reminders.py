@@ -13,7 +13,7 @@ import pytest
 from bot.agents.agenda import reminders as reminding
 from bot.agents.agenda.personal_messages import PersonalMessages
 from bot.agents.agenda.reminders import PlannedReminder, ReminderJob
-from bot.agents.notices import Notices, own_place
+from bot.agents.owner_notices import Notices, own_place
 from bot.models.offline import OfflineModel
 from bot.runtime.delivery import to_delivery
 from memory import jobs

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from bot.agents.notices import Notices
+from bot.agents.owner_notices import Notices
 from bot.agents.tools.agenda import EventArguments, EventsTool, ReminderArguments, RemindersTool
 from bot.agents.tools.base import Outcome, ToolContext
 from memory.people import person_settings

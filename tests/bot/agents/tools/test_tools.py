@@ -8,9 +8,9 @@ import pytest
 
 from bot.agents.tool_rules import MORE_TOOLS
 from bot.agents.tools import RESERVED, make_tools, web_tools
+from bot.agents.tools.aliases import ALIASES
 from bot.agents.tools.base import Toolset
 from bot.agents.tools.halt import EmergencyHaltTool
-from bot.agents.tools.aliases import ALIASES
 from bot.config.file_settings import Web
 from bot.config.values import TOOLS
 from bot.models.base import Call

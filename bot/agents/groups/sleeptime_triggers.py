@@ -176,7 +176,7 @@ _TALK = timedelta(hours=24)
 _FRESH = timedelta(hours=24)
 _SAID = "Your final text is said here; an empty one stays silent, which is right unless somebody has to know now."
 _UNSAID = "Nobody is told anything here: leave your final text empty."
-_log = Log("bot.agents.groups.sleeptime")
+_log = Log("bot.agents.groups.sleeptime_triggers")
 
 
 def check_all(tx: Tx, now: datetime, zone: str = "UTC") -> list[str]:

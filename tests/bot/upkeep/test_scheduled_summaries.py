@@ -11,7 +11,7 @@ from bot.models.base import Answer, ModelBusy, Usage
 from bot.models.offline import OfflineModel
 from bot.services.memory.nights import night_named, night_of
 from bot.upkeep.background_calls import Background
-from bot.upkeep.summaries import OF_AGENTS, OF_DAYS, SummaryJob
+from bot.upkeep.scheduled_summaries import OF_AGENTS, OF_DAYS, SummaryJob
 from memory.knowledge import summaries
 from memory.knowledge.summaries import AgentSummary, ConstellationSummary
 from memory.people.audience import OWNER, PUBLIC, Scope

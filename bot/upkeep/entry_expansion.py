@@ -15,19 +15,8 @@ from msgspec import Struct
 from bot.agents.budgets import Budgets
 from bot.config.file_settings import Dreams as Settings
 from bot.config.values import OFFLINE
-from bot.upkeep.background_calls import (
-    CAPPED,
-    NO_MODEL,
-    ExpandedEntries,
-    FocusedEntry,
-    RunCalls,
-    UnusableAnswer,
-    UpkeepDeps,
-    chosen,
-    each_fitting,
-    people_first,
-    read_answer,
-)
+from bot.upkeep.background_calls import CAPPED, NO_MODEL, RunCalls, UpkeepDeps, chosen, people_first
+from bot.upkeep.model_answers import ExpandedEntries, FocusedEntry, UnusableAnswer, each_fitting, read_answer
 from bot.upkeep.prompts import MEMORY_RULES, note_text, system
 from memory import agents, jobs
 from memory.agents import Agent

@@ -9,7 +9,7 @@ from datetime import datetime
 from msgspec import Struct
 
 from bot.agents.agenda.personal_messages import PersonalMessages
-from bot.agents.notices import own_place
+from bot.agents.owner_notices import own_place
 from memory import jobs
 from memory.jobs import EntryDue, NewJob
 from memory.knowledge.entries import Entry

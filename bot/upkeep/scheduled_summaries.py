@@ -16,16 +16,8 @@ from bot.agents.context.quotes import PromptText
 from bot.config.values import OFFLINE
 from bot.models.base import AssistantMessage, Request, UserMessage
 from bot.upkeep import prompts
-from bot.upkeep.background_calls import (
-    AgentDigest,
-    Background,
-    DayDigest,
-    NoAnswer,
-    UnusableAnswer,
-    people_first,
-    read_answer,
-    schema_of,
-)
+from bot.upkeep.background_calls import Background, NoAnswer, people_first
+from bot.upkeep.model_answers import AgentDigest, DayDigest, UnusableAnswer, read_answer, schema_of
 from memory import agents
 from memory.agents import Agent
 from memory.blocks.records import CONSTELLATION_OWNER
@@ -163,7 +155,7 @@ _DAY_PARTS = 4  # in which a long day is summarized
 _MOST = 40  # summaries of one run
 _FAILURES = 3  # in a row, after which the rest is left for the next run
 _TOKENS = 1_500
-_log = Log("bot.upkeep.summaries")
+_log = Log("bot.upkeep.scheduled_summaries")
 
 
 class Tally(Struct):

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from bot.agents.agenda.personal_messages import PersonalMessages
-from bot.agents.notices import Notices
-from bot.upkeep.consent import ConsentRequests
+from bot.agents.owner_notices import Notices
+from bot.upkeep.inference_consent import ConsentRequests
 from memory import jobs
 from memory.knowledge.entries import Entry
 from memory.knowledge.upkeep import run_records

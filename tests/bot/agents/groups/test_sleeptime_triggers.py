@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from bot.agents.groups.settings import Trigger
-from bot.agents.groups.sleeptime import Facts, active, check_all, exceeding, number_of
+from bot.agents.groups.sleeptime_triggers import Facts, active, check_all, exceeding, number_of
 from bot.upkeep import housekeeping
 from bot.upkeep.housekeeping import SLEEPTIME, Housekeeping
 from memory import jobs

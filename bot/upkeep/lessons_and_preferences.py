@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from bot.upkeep.background_calls import Lessons, Preference, Preferences, known
 from bot.upkeep.consolidation import Draft, in_order, numbered
+from bot.upkeep.model_answers import Lessons, Preference, Preferences, known
 from bot.upkeep.prompts import corrections_text, sayings_text
 from memory.knowledge.entries import NewEntry, Origin, is_category
 from memory.knowledge.feedback import ORDERS, Correction

@@ -17,9 +17,9 @@ from bot.config.file_settings import Dreams as Settings
 from bot.models.base import Answer, ModelBusy, Usage
 from bot.services.results import Plain
 from bot.services.system.jobs import JobRow
-from bot.upkeep import expansion
+from bot.upkeep import entry_expansion
 from bot.upkeep.background_calls import Background, UpkeepDeps
-from bot.upkeep.expansion import ExpansionJob
+from bot.upkeep.entry_expansion import ExpansionJob
 from bot.upkeep.prompts import DIRECTIVES, MEMORY_RULES
 from memory import agents, jobs
 from memory.erasure import edited_or_deleted_messages
@@ -107,7 +107,7 @@ async def ground(
     model, given = ScriptedModel(*replies, otherwise=otherwise), Settings(**settings)
     kept = budgets or Budgets(default_model=MODEL)
     clock = MovableClock()
-    saving = RecallTool(functools.partial(expansion.plan, given, kept))
+    saving = RecallTool(functools.partial(entry_expansion.plan, given, kept))
     async with running(folder, Setting(ScriptedModel(), clock, Platform(clock), tools=(saving,))) as service:
 
         async def choose(_agent: agents.Agent) -> ScriptedModel:

@@ -13,7 +13,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from bot.agents.context.quotes import passage
-from bot.agents.source_checks import DataSources, instructions, items, job_id, news, plan
+from bot.agents.data_source_checks import DataSources, instructions, items, job_id, news, plan
 from memory import agents, data_sources, jobs
 from memory.agents import Agent, Group, Member
 from memory.data_sources import DataSource, SourceType, Subscription
