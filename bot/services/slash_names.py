@@ -61,6 +61,7 @@ BUTTONS = {
     "dream.allow": gettext_noop("Approve"),
     "dream.refuse": gettext_noop("Reject"),
     "events.cancel": gettext_noop("Cancel event"),
+    "events.move": gettext_noop("Move"),
     "facts.confirm": gettext_noop("Confirm"),
     "facts.correct": gettext_noop("Correct"),
     "facts.forget": gettext_noop("Forget"),

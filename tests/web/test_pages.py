@@ -7,7 +7,7 @@ import json
 import logging
 import re
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from urllib.parse import quote
 
@@ -859,6 +859,7 @@ async def test_reminders_show_their_time_and_are_done_put_off_and_canceled(s: Si
     assert f'href="{snooze}"' in page
     assert f'<option value="{reminder["id"]}" selected>call the bank' in (await s.get(snooze)).text
     assert "I will remind you again" in (await s.post(snooze, reminder=reminder["id"], minutes="5")).text
+    assert "on Fri, Mar 7, 2031" in (await s.post(snooze, reminder=reminder["id"], until="2031-03-07 10:00")).text
 
     def told(tx: Tx) -> None:
         number = ReminderId(int(reminder["id"]))
@@ -869,6 +870,18 @@ async def test_reminders_show_their_time_and_are_done_put_off_and_canceled(s: Si
     assert '<span class="small soft">went off, not done yet</span>' in (await s.get("/schedule")).text
     assert "Canceled: call the bank" in (await s.post("/schedule", op="remind.cancel", reminder=reminder["id"])).text
     assert await s.call("remind.list") == []
+
+
+async def test_an_event_is_moved_by_a_form(s: Site) -> None:
+    first, then = (f"{utc_now() + timedelta(days=ahead):%Y-%m-%d}" for ahead in (5, 9))
+    await s.call("events.add", title="fair", when=f"{first} 09:30", ends="11:00")
+    [event] = await s.call("events.list")
+    move = f"/commands/events.move?event={event['id']}"
+    assert f'href="{move}"' in (await s.get("/schedule")).text
+    assert f'<option value="{event["id"]}" selected>' in (await s.get(move)).text
+    assert "Moved" in (await s.post(move, event=event["id"], when=then)).text
+    [moved] = await s.call("events.list")
+    assert [moved[each] for each in ("at", "ends")] == [event[each].replace(first, then) for each in ("at", "ends")]
 
 
 async def test_every_page_stands_empty_and_in_the_language_of_the_browser(s: Site) -> None:

@@ -17,15 +17,15 @@ from memory.queue import outbox
 from memory.store.clock import to_text
 from memory.store.database import Tx
 from memory.store.errors import Refused
-from memory.store.ids import PersonId
+from memory.store.ids import EventId, PersonId, snowflakes
 from memory.store.records import replace
 from scheduler import triggers
-from scheduler.dates import read_when
+from scheduler.dates import later, read_when
 from scheduler.descriptions import clock_words, time_words
 from scheduler.job_kinds import DueJob, JobKinds, JobResult, QueueJob
 from scheduler.triggers import DateTrigger, RecurrenceTrigger, Trigger
 from scheduler.zones import zone_of
-from texts import _, gettext_lazy, gettext_noop
+from texts import _, gettext_lazy, gettext_noop, language
 
 EVENT = "event"
 REMINDER_MINUTES = 15
@@ -60,6 +60,21 @@ def plan(
     kept = calendar.add(tx, replace(new, reminder_minutes=None if times.minutes < 0 else times.minutes), now)
     if times.minutes >= 0:
         _remember(tx, kept, trigger, now)
+    return kept
+
+
+def move(tx: Tx, event: Event, when: str, people: tuple[PersonId, ...], default_zone: str, now: datetime) -> Event:
+    """Plan an event anew, as long as before: a day alone keeps the time, a time alone the day. Raises Refused."""
+    zone = person_settings.of(tx, people).zone or default_zone
+    at = later(when, event.starts_at, now.astimezone(zone_of(zone)), language(), event.title)
+    if at is not None and repetition(event.trigger):
+        raise Refused("This event repeats. Say how from now on, such as “every Monday at 8”.")
+    first = at or triggers.require(read_when(when, now, zone, event.title), now)
+    ends = "" if event.ends_at is None else (first + (event.ends_at - event.starts_at)).isoformat()
+    minutes = -1 if event.reminder_minutes is None else event.reminder_minutes
+    times = EventTimes(at.isoformat() if at else when, ends, minutes)
+    kept = plan(tx, replace(event, id=EventId(snowflakes.next()), ends_at=None), times, people, default_zone, now)
+    calendar.cancel(tx, event, now)
     return kept
 
 

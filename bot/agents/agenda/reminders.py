@@ -5,8 +5,7 @@ acknowledges is repeated once.
 
 import dataclasses
 import re
-from datetime import UTC, datetime, time, timedelta
-from enum import StrEnum
+from datetime import UTC, datetime, timedelta
 
 from msgspec import Struct
 
@@ -33,7 +32,7 @@ from scheduler.dates import find_when, read_when, shown
 from scheduler.descriptions import clock_words, rule_words, time_words
 from scheduler.job_kinds import DueJob, JobKinds, JobResult, QueueJob
 from scheduler.triggers import DateTrigger, RecurrenceTrigger
-from scheduler.zones import Quiet, instant, zone_of
+from scheduler.zones import Quiet, zone_of
 from sources.api import SOURCE as API
 from sources.bluesky.identifiers import NAME as BLUESKY
 from sources.bluesky.identifiers import user_of
@@ -48,16 +47,8 @@ SNOOZE_MINUTES = 10
 LATE = timedelta(seconds=30)
 """Deliveries after more than this are called late: normal ones take seconds even when the service is busy."""
 _MOST_MINUTES = 60 * 24 * 31
-_NIGHT_ENDS, _MORNING, _EVENING = time(4), time(8), time(19)
 _NEVER = datetime.max.replace(tzinfo=UTC)
 _SHOWN = 8  # messages of one reminder that are updated when it is done
-
-
-class DayPart(StrEnum):
-    """When a reminder is postponed to, in its person's time zone."""
-
-    EVENING = "evening"
-    MORNING = "morning"
 
 
 class PlannedReminder(Struct, frozen=True):
@@ -148,26 +139,7 @@ def elsewhere(place: PlaceId, notices: Notices) -> str:
     return gettext_lazy("I will tell you at the terminal, in `carina chat`, not here.")
 
 
-def until_part(part: DayPart, zone: str, now: datetime) -> timedelta:
-    """The time until this evening or tomorrow morning in a zone. Raises Refused in the evening."""
-    local = now.astimezone(zone_of(zone))
-    evening = part is DayPart.EVENING
-    # After midnight, "tomorrow morning" means the coming morning.
-    day = local.date() if evening or local.time() < _NIGHT_ENDS else local.date() + timedelta(days=1)
-    at = instant(datetime.combine(day, _EVENING if evening else _MORNING), zone_of(zone))
-    if at <= now:
-        raise Refused("It is already evening. Choose another time.")
-    return at - now
-
-
-def snooze(tx: Tx, reminder: Reminder, after: timedelta, now: datetime) -> datetime:
-    """Repeat it after that time; returns when. Raises Refused if it is over."""
-    if not timedelta(0) < after <= timedelta(minutes=_MOST_MINUTES):
-        raise Refused("A reminder can be snoozed for 1 to {MOST_MINUTES} minutes.", MOST_MINUTES=f"{_MOST_MINUTES:,}")
-    return put_off(tx, reminder, now + after, now)
-
-
-def put_off(tx: Tx, reminder: Reminder, at: datetime, now: datetime) -> datetime:
+def snooze(tx: Tx, reminder: Reminder, at: datetime, now: datetime) -> None:
     """Remind of it at that time; of what is planned up to then, it takes the place. Raises Refused if it is over."""
     if reminder.status in (Status.DONE, Status.CANCELLED):
         raise Refused("That reminder is already done.")
@@ -177,7 +149,6 @@ def put_off(tx: Tx, reminder: Reminder, at: datetime, now: datetime) -> datetime
     if reminder.status is not Status.WAITING:
         reminders.set_status(tx, reminder.id, Status.WAITING, now)
     _show_snoozed(tx, reminder, at, now)
-    return at
 
 
 def _skip(tx: Tx, reminder: Reminder, until: datetime) -> None:

@@ -263,11 +263,10 @@ class RemindersTool(AgendaTool[ReminderArguments]):
         data = _reminder_data(reminder)
         match arguments.operation:
             case "snooze":
-                after = timedelta(minutes=arguments.minutes)
+                at = context.now + timedelta(minutes=arguments.minutes)
                 if arguments.when:
-                    until = require(read_when(arguments.when, context.now, zone, reminder.text), context.now)
-                    after = until - context.now
-                at = reminding.put_off(tx, reminder, context.now + after, context.now)
+                    at = require(read_when(arguments.when, context.now, zone, reminder.text), context.now)
+                reminding.snooze(tx, reminder, at, context.now)
                 data |= {"at": to_text(at)}
                 done = f"it comes again at {on_clocks(at, zone)}"
             case "done":

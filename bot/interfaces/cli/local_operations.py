@@ -98,7 +98,7 @@ def _chosen_language(config: Config) -> str:
     return next((each.value for each in held if (each.kind, each.subject) == ("language", PERSON)), "")
 
 
-_LATER = frozenset({"remind.me", "remind.snooze", "events.add"})
+_LATER = frozenset({"remind.me", "remind.snooze", "events.add", "events.move"})
 
 
 def reply(name: str, arguments: Mapping[str, Any], view: View, by: str) -> Reply:

@@ -9,7 +9,6 @@ from pydantic import Field
 from bot.agents.agenda import calendar
 from bot.agents.agenda import reminders as reminding
 from bot.agents.agenda.calendar import EventTimes
-from bot.agents.agenda.reminders import DayPart
 from bot.agents.permissions.who_may import Action
 from bot.services.caller import DISCORD_ONLY, Caller
 from bot.services.registry import KEEPS, LISTS, Arguments, Options, Param, operation, suggestions
@@ -27,7 +26,9 @@ from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
 from memory.store.ids import PersonId, ReminderId
 from memory.store.row_mapper import ending
+from scheduler.dates import read_when
 from scheduler.descriptions import time_words
+from scheduler.triggers import require
 from scheduler.zones import zone_of
 from texts import _, gettext_noop, moment_text
 
@@ -52,12 +53,10 @@ _ARRIVAL = {
     "": gettext_noop("where you ask an agent for them, but in direct messages if you use a command"),
 }
 _Reminder = Annotated[_Named, Param("Words from the reminder", example="mom", suggests="reminders")]
-_Until = Annotated[
-    DayPart | None,
-    Param("Part of the day to snooze until", labels={"evening": "This evening", "morning": "Tomorrow morning"}),
-]
+_Until = Annotated[str, Field(max_length=200), Param("Until when, such as “tomorrow morning” or “Friday at 9”")]
 _Days = Annotated[int, Field(ge=1, le=3_660), Param("How many days ahead")]
 _Event = Annotated[_Named, Param("Title of the event, or words from it", example="dinner", suggests="events")]
+_Moved = Annotated[_When, Param("The new time, such as “Saturday” or “at 19:00”", example="Saturday")]
 _MINUTES = 31 * 24 * 60
 _Minutes = Annotated[int, Field(ge=1, le=_MINUTES), Param("For how many minutes")]
 
@@ -223,18 +222,18 @@ class Agenda(ZonedService, frozen=True):
         reminding.finish(tx, found, self.clock())
         return _("Done: {text}", text=found.text)
 
-    @operation("remind.snooze", "Snooze a reminder", Action.AGENDA)
+    @operation("remind.snooze", "Snooze a reminder, or move it to another time", Action.AGENDA)
     def snooze(
         self,
         tx: Tx,
         caller: Caller,
         reminder: _Reminder,
         minutes: _Minutes = reminding.SNOOZE_MINUTES,
-        until: _Until = None,
+        until: _Until = "",
     ) -> str:
         found, zone, now = self._reminder(tx, caller, reminder), self.zone_of(tx, caller), self.clock()
-        after = timedelta(minutes=minutes) if until is None else reminding.until_part(until, zone, now)
-        at = reminding.snooze(tx, found, after, now)
+        at = require(read_when(until, now, zone, found.text), now) if until else now + timedelta(minutes=minutes)
+        reminding.snooze(tx, found, at, now)
         return _("I will remind you again on {moment}: {text}", moment=moment_text(at), text=found.text)
 
     @operation("remind.cancel", "Cancel a reminder and its repetitions", Action.AGENDA)
@@ -272,6 +271,15 @@ class Agenda(ZonedService, frozen=True):
         found = [CalendarRow.from_record(each, at=at, kind="reminder") for at, each in comes]
         found += [CalendarRow.from_record(each, at=at, kind="event", text=each.title) for at, each in begins]
         return Listing.of(found)
+
+    @operation("events.move", "Move an event to another time", Action.AGENDA)
+    def move_event(self, tx: Tx, caller: Caller, event: _Event, when: _Moved) -> Entry[EventRow]:
+        found, selves = (
+            calendar.find(appointments.listing(tx, *self._own(caller)), event),
+            self.people.selves(caller.person),
+        )
+        kept = calendar.move(tx, found, when, selves, self.zone, self.clock())
+        return Entry(done=_("Moved"), row=_event(kept.starts_at, kept, kept.zone))
 
     @operation("events.cancel", "Cancel an event and its repetitions", Action.AGENDA)
     def cancel_event(self, tx: Tx, caller: Caller, event: _Event) -> str:

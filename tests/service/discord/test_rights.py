@@ -39,20 +39,18 @@ RIGHTS: dict[Action, str] = {
 }
 """The commands that not everybody may give, by the right that each takes."""
 EVERYBODY = """\
-admin agent list, admin coord status, admin group list, chat agent, chat group, events add, events cancel,
-events list, facts add, facts confirm, facts correct, facts forget, facts list, help, settings, memory activity, memory
-append, memory archival add, memory archival delete, memory archival list, memory archival search, memory
-archival show, memory archival widen, memory blame, memory context, memory diff, memory dream allow, memory
-dream refuse, memory dream report, memory dream waiting, memory edit, memory history, memory list, memory
-project done, memory project forget, memory project list, memory project prefer, memory project rate, memory
-project review, memory revert, memory rollback, memory show, memory undo, memory widen, my language, my link list, my
-link remove, my link say, my link start, my quiet, my retry, my state, owner source list, permits approve, permits
-deny, permits list, permits show, privacy erase, privacy export, privacy optout, privacy page,
-privacy pause, privacy resume,
-privacy see, remind cancel, remind done, remind list, remind me, remind snooze, search, summary agent, summary
-constellation, summary conversation, summary night, summary show, tasks add, tasks cancel, tasks change, tasks
-done, tasks list, tasks template list, tasks template remove, tasks template save, tasks template
-use, why"""
+admin agent list, admin coord status, admin group list, chat agent, chat group, events add, events cancel, events
+list, events move, facts add, facts confirm, facts correct, facts forget, facts list, help, settings, memory activity,
+memory append, memory archival add, memory archival delete, memory archival list, memory archival search, memory
+archival show, memory archival widen, memory blame, memory context, memory diff, memory dream allow, memory dream
+refuse, memory dream report, memory dream waiting, memory edit, memory history, memory list, memory project done,
+memory project forget, memory project list, memory project prefer, memory project rate, memory project review, memory
+revert, memory rollback, memory show, memory undo, memory widen, my language, my link list, my link remove, my link
+say, my link start, my quiet, my retry, my state, owner source list, permits approve, permits deny, permits list,
+permits show, privacy erase, privacy export, privacy optout, privacy page, privacy pause, privacy resume, privacy see,
+remind cancel, remind done, remind list, remind me, remind snooze, search, summary agent, summary constellation,
+summary conversation, summary night, summary show, tasks add, tasks cancel, tasks change, tasks done, tasks list,
+tasks template list, tasks template remove, tasks template save, tasks template use, why"""
 """What everybody may ask, each for themselves; what they see and change of it is decided by words, not by commands."""
 TELLING = {
     "agent",

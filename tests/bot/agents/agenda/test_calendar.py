@@ -123,6 +123,46 @@ def test_what_comes_is_listed_in_order_where_it_may_be_spoken_of(tx: Tx) -> None
 
 
 @pytest.mark.parametrize(
+    ("when", "at", "ends"),
+    [
+        ("at 20:00", "02 20:00", "02 22:00"),
+        ("Thursday", "05 18:00", "05 20:00"),
+        ("tomorrow at 9", "03 21:00", "03 23:00"),
+        ("in 2 hours", "02 14:00", "02 16:00"),
+    ],
+)
+def test_a_moved_event_lasts_as_long_and_is_announced_as_early(tx: Tx, when: str, at: str, ends: str) -> None:
+    before = kept(tx, "today at 18:00", 30, "20:00")
+    moved = calendar.move(tx, before, when, (ANN,), "UTC", NOW)
+    assert appointments.listing(tx, ALONE, (ANN,)) == [moved]
+    assert moved.ends_at is not None
+    assert [f"{each:%d %H:%M}" for each in (moved.starts_at, moved.ends_at)] == [at, ends]
+    assert jobs.get(tx, appointments.job_id(before.id)) is None
+    assert fired(tx, moved).due == moved.starts_at - timedelta(minutes=30)
+
+
+def test_an_event_that_repeats_is_moved_by_saying_how_from_now_on(tx: Tx) -> None:
+    before = kept(tx, "every day at 18:00", ends="19:00")
+    moved = calendar.move(tx, before, "every Thursday at 20:00", (ANN,), "UTC", NOW)
+    assert calendar.on_clocks(moved.starts_at, moved, "UTC").startswith("Thu, Mar 5, 2026, 8:00 PM–9:00 PM UTC, every")
+
+
+@pytest.mark.parametrize(
+    ("begins", "when", "why"),
+    [
+        ("every day at 18:00", "at 20:00", "This event repeats"),
+        ("today at 18:00", "soonish", "do not understand the time"),
+        ("today at 18:00", "yesterday at 11:00", "past|earlier|over"),
+    ],
+)
+def test_an_event_that_cannot_be_moved_stays(tx: Tx, begins: str, when: str, why: str) -> None:
+    before = kept(tx, begins)
+    with pytest.raises(Refused, match=why):
+        calendar.move(tx, before, when, (ANN,), "UTC", NOW)
+    assert appointments.listing(tx, ALONE, (ANN,)) == [before]
+
+
+@pytest.mark.parametrize(
     ("when", "ends", "day", "hour"),
     [
         ("tomorrow at 10:00", "tomorrow at 11:00", 3, 11),
