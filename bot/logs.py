@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TextIO
 
-from bot.secrets import Redactor
+from bot.redactor import Redactor
 from memory.store.logs import Log
 
 _NAME = "carina"

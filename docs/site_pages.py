@@ -16,7 +16,7 @@ from mkdocs.structure.files import File, Files
 
 from bot.agents import tools
 from bot.agents.tools.base import spec_of
-from bot.interfaces.web.site import PROGRAMS
+from bot.interfaces.web.application import PROGRAMS
 from bot.services import services
 from bot.services.caller import Via, is_offered
 from bot.services.registry import operations_of

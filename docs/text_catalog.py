@@ -187,7 +187,7 @@ def _declared() -> Iterator[tuple[str, str, str]]:
     for name, title in manifest["titles"].items():
         yield "bot/services/__init__.py", title, f"The commands {name.replace('.', ' ')} …"
     for name, told in manifest["by_hand"].items():
-        yield "bot/interfaces/cli/long_running.py", told, f"carina {name}"
+        yield "bot/interfaces/cli/long_running_commands.py", told, f"carina {name}"
     fields = (
         each for declared in operations_of(services()).values() if declared.offered for each in declared.parameters
     )

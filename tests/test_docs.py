@@ -12,7 +12,7 @@ import pytest
 
 from bot.config import load_config
 from bot.interfaces.cli.commands import Commands
-from bot.interfaces.cli.long_running import commands
+from bot.interfaces.cli.long_running_commands import commands
 from bot.interfaces.cli.manifest import manifest
 from bot.services.system.jobs import built_in_jobs
 from docs import architecture_picture, settings_reference

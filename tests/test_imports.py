@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from bot.config import Config, load_config
-from bot.interfaces.cli import long_running
+from bot.interfaces.cli import long_running_commands
 from bot.models import prices
 
 HEAVY = (
@@ -71,11 +71,11 @@ def test_the_prices_of_the_model_are_looked_up_before_the_service_is_loaded(
         return SimpleNamespace(serve=serve)
 
     config = load_config({"CARINA_MODEL": model, "OPENAI_API_KEY": "sk-x"}, tmp_path)
-    monkeypatch.setattr(long_running, "load_settings", lambda: config)
-    monkeypatch.setattr(long_running, "log_to", lambda _config, **_how: None)
-    monkeypatch.setattr(long_running, "_serving", serving)
+    monkeypatch.setattr(long_running_commands, "load_settings", lambda: config)
+    monkeypatch.setattr(long_running_commands, "log_to", lambda _config, **_how: None)
+    monkeypatch.setattr(long_running_commands, "_serving", serving)
     monkeypatch.setattr(prices, "context_window", order.append)
-    long_running.main(["run"])
+    long_running_commands.main(["run"])
     assert order == [*before, "loaded", "served"]
 
 
@@ -104,7 +104,7 @@ def test_the_line_editor_is_loaded_where_somebody_types_and_nowhere_else() -> No
     assert not {"prompt_toolkit", "segno"} & found
 
 
-@pytest.mark.parametrize("by", ["automatic_startup", "status", "export_and_import", "wizard.init"])
+@pytest.mark.parametrize("by", ["automatic_startup", "idle_status", "export_and_import", "wizard.init"])
 def test_what_needs_no_service_loads_none(by: str) -> None:
     found = loaded(f"bot.interfaces.cli.local_operations, bot.interfaces.cli.{by}")
     services = {"bot.services.composition", "bot.agents.turn", "bot.runtime.constellation"}
@@ -112,7 +112,7 @@ def test_what_needs_no_service_loads_none(by: str) -> None:
 
 
 def test_a_chat_loads_a_service_only_where_none_runs() -> None:
-    found = loaded("bot.interfaces.cli.chat.chat, bot.interfaces.cli.long_running")
+    found = loaded("bot.interfaces.cli.chat.chat, bot.interfaces.cli.long_running_commands")
     assert found.isdisjoint({"bot.app", "bot.runtime", "bot.interfaces.web"})
 
 
@@ -122,7 +122,9 @@ def test_a_command_that_opens_the_services_loads_no_library_that_rows_can_do_wit
 
 
 def test_the_service_loads_nothing_of_the_terminal_or_of_what_answers_need_later() -> None:
-    found = loaded("bot.interfaces.cli.long_running, bot.interfaces.cli.serve, bot.interfaces.discord.frontend")
+    found = loaded(
+        "bot.interfaces.cli.long_running_commands, bot.interfaces.cli.serve, bot.interfaces.discord.frontend"
+    )
     rest = {*HEAVY, "atproto_client", "babel", "genai_prices", "httpcore", "jinja2", "starlette"}
     assert found.isdisjoint(rest - {"aiohttp", "discord"})
     assert found.isdisjoint({"cryptography", "feedparser", "libipld", "markdown_it", "mcp", "tomlkit"})
@@ -133,7 +135,7 @@ def test_the_service_loads_nothing_of_the_terminal_or_of_what_answers_need_later
         "bot.interfaces.cli.wizard",
         "bot.interfaces.cli.doctor",
         "bot.interfaces.mcp_server",
-        "bot.interfaces.web.site",
+        "bot.interfaces.web.application",
         "memory.portability.exports",
         "memory.portability.imports",
         "sources.bluesky.lookups",

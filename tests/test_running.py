@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from bot.config.systemd import ServiceManager
+from bot.config.systemd_notifications import SystemdNotifications
 from bot.interfaces.cli.automatic_startup import Program, service_file
 from bot.interfaces.cli.serve import report_alive
 from memory.store.sqlite import connect
@@ -218,11 +218,11 @@ async def test_the_service_manager_hears_that_it_is_ready_and_then_that_it_lives
     with closing(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)) as manager:
         manager.bind("notify")
         manager.setblocking(False)
-        alive = asyncio.create_task(report_alive(ServiceManager.of_process()))
+        alive = asyncio.create_task(report_alive(SystemdNotifications.of_process()))
         async with asyncio.timeout(10):
             heard = [await asyncio.get_running_loop().sock_recv(manager, 100) for _ in range(3)]
         alive.cancel()
     assert heard == [b"READY=1\nWATCHDOG_USEC=60000", b"WATCHDOG=1", b"WATCHDOG=1"]
-    ServiceManager.of_process().tell("READY=1")  # nobody listens any more, which ends nothing
+    SystemdNotifications.of_process().tell("READY=1")  # nobody listens any more, which ends nothing
     monkeypatch.setenv("WATCHDOG_PID", "1")
-    assert ServiceManager.of_process() == ServiceManager("notify", 0), "the watchdog is another process's"
+    assert SystemdNotifications.of_process() == SystemdNotifications("notify", 0), "the watchdog is another process's"

@@ -44,7 +44,7 @@ from bot.config.values import (
     split_list,
 )
 from bot.errors import ConfigError
-from bot.secrets import Redactor
+from bot.redactor import Redactor
 from memory.search.embedding.choice import Choice
 from texts import _, gettext_lazy, gettext_noop
 

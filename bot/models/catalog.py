@@ -16,7 +16,7 @@ from bot.models.base import Access, Limits, Model, ModelError, Request
 from bot.models.health import ModelHealth
 from bot.models.offline import OfflineModel
 from bot.models.retry_and_fallback import BreakerModel, FallbackModel, LazyModel, LenientModel, RetryingModel
-from bot.secrets import Redactor
+from bot.redactor import Redactor
 from memory.agents import Agent
 from memory.store.clock import Clock
 from memory.store.records import replace

@@ -29,6 +29,7 @@ from bot.agents.tools.recall import RecallTool
 from bot.agents.turn_deps import Limits, TurnDeps, TypingPeople
 from bot.config import Config
 from bot.models.catalog import ModelSelection
+from bot.redactor import Redactor
 from bot.runtime.configured_constellation import load_routing, seed_routing
 from bot.runtime.constellation import ConstellationRuntime
 from bot.runtime.group_routing import RoutingTable
@@ -39,15 +40,12 @@ from bot.runtime.previews import Broadcast, Previews, Progress, TypingIndicator
 from bot.runtime.replication import Replication
 from bot.runtime.router import Router
 from bot.runtime.supervision import Work
-from bot.secrets import Redactor
-from bot.services.agents.agenda import Agenda
-from bot.services.agents.agent_tables import Tables
 from bot.services.agents.agents import Agents
-from bot.services.agents.budgets import Spending, configured_budgets
 from bot.services.agents.constellations import ConstellationCommands
 from bot.services.agents.coordination import Coordination
+from bot.services.agents.costs_and_budgets import Spending, configured_budgets
 from bot.services.agents.groups import Groups
-from bot.services.agents.tasks import TaskLists
+from bot.services.agents.toml_tables import Tables
 from bot.services.memory.archival import Archive
 from bot.services.memory.block_settings import BlockSettings
 from bot.services.memory.blocks import Blocks
@@ -56,12 +54,13 @@ from bot.services.memory.dreams import Dreams
 from bot.services.memory.facts import Facts
 from bot.services.memory.folders import Folders
 from bot.services.memory.foreign_imports import Imports
-from bot.services.memory.nights import UnattendedTurns
 from bot.services.memory.projects import Projects
 from bot.services.memory.search import Search
 from bot.services.memory.summaries import Summaries
+from bot.services.memory.unattended_turns import UnattendedTurns
 from bot.services.memory.why import Why
 from bot.services.people.access import Access, configured_rules
+from bot.services.people.agenda import Agenda
 from bot.services.people.approvals import Approvals
 from bot.services.people.erasure_everywhere import Eraser
 from bot.services.people.ignored_people import Choices
@@ -69,6 +68,7 @@ from bot.services.people.people import Accounts, KnownPeople
 from bot.services.people.place_settings import AccountSettings, Places, open_places
 from bot.services.people.privacy import Privacy
 from bot.services.people.sign_in_links import SignInLinks
+from bot.services.people.tasks import TaskLists
 from bot.services.people.web_access import WebAccess
 from bot.services.registry import Clocks, Guard, Registry
 from bot.services.status import Doctor, Status

@@ -13,13 +13,13 @@ from bot.agents.permissions.who_may import People
 from bot.config import Config
 from bot.errors import ConfigError, UserError
 from bot.models.catalog import open_models
+from bot.redactor import Redactor
 from bot.runtime.configured_constellation import configured_constellation
 from bot.runtime.halt import HaltState
 from bot.runtime.intake import AudienceResolver, Gate, Intake, SharedParts
 from bot.runtime.replication import Replication, replica_of
 from bot.runtime.supervision import Supervisor
 from bot.runtime.turn_retries import RetryPolicy
-from bot.secrets import Redactor
 from bot.services.agents.constellations import named
 from bot.services.caller import Caller
 from bot.services.composition import ServedConstellations, Shared

@@ -1,4 +1,4 @@
-"""The status of a running service: numbers and states, nobody's text. Without one: `bot.interfaces.cli.status`."""
+"""The status of a running service: numbers and states, nobody's text. Without one: `bot.interfaces.cli.idle_status`."""
 
 import asyncio
 import json

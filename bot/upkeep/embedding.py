@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from bot.agents.turn_deps import QueryMeaning
 from bot.config import Config
 from bot.errors import UserError
-from bot.secrets import Redactor
+from bot.redactor import Redactor
 from memory.folders import rows as folders
 from memory.people.audience import Scope
 from memory.search import vectors

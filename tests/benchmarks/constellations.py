@@ -118,7 +118,7 @@ def _heard(number: int, serial: int) -> Notification:
 
 def run(options: Options) -> Report:
     count, active = options.scaled(CONSTELLATIONS), options.scaled(ACTIVE)
-    loaded = "import bot.interfaces.cli.long_running, bot.interfaces.discord.frontend"
+    loaded = "import bot.interfaces.cli.long_running_commands, bot.interfaces.discord.frontend"
     rounds = measured_apart(__name__, options.rounds, count, active, first=loaded)
     report = Report(f"{count:,} constellations on disk, {active} active (each with {_MESSAGES} messages and turns)")
     for what in rounds[0]:

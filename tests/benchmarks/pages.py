@@ -16,7 +16,7 @@ from typing import Any
 
 from starlette.types import ASGIApp
 
-from bot.interfaces.web.site import application
+from bot.interfaces.web.application import application
 from bot.services.system import demo
 from memory.agents import agent_named
 from memory.knowledge import entry_changes

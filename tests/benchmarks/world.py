@@ -20,6 +20,7 @@ from bot.agents.tools import make_tools
 from bot.agents.turn_deps import Limits, TurnDeps, TypingPeople
 from bot.config import load_config
 from bot.models.base import Answer, Event, Model, Request, Usage, UserMessage
+from bot.redactor import Redactor
 from bot.runtime.constellation import ConstellationRuntime
 from bot.runtime.halt import HaltState
 from bot.runtime.intake import Gate, Intake, SharedParts
@@ -27,7 +28,6 @@ from bot.runtime.open_constellations import OpenConstellations
 from bot.runtime.router import Router
 from bot.runtime.supervision import Supervisor
 from bot.runtime.turn_retries import RetryPolicy
-from bot.secrets import Redactor
 from memory import agents
 from memory.agents import Agent
 from memory.blocks.store import CheckpointPolicy

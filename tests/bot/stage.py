@@ -27,6 +27,7 @@ from bot.agents.turn_events import TurnEvent
 from bot.config import Config, load_config
 from bot.config.values import TOOLS
 from bot.models.base import Model, Request
+from bot.redactor import Redactor
 from bot.runtime.configured_constellation import configured_constellation, seed_routing
 from bot.runtime.constellation import ConstellationRuntime
 from bot.runtime.conversation import ConversationWorker
@@ -36,7 +37,6 @@ from bot.runtime.open_constellations import OpenConstellations
 from bot.runtime.router import Router
 from bot.runtime.supervision import Supervisor
 from bot.runtime.turn_retries import RetryPolicy
-from bot.secrets import Redactor
 from bot.services.people.approvals import Approvals
 from bot.services.people.erasure_everywhere import Eraser
 from bot.services.people.ignored_people import Choices

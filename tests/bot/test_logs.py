@@ -14,7 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bot.logs import ready, setup_logs, stopped
-from bot.secrets import Redactor
+from bot.redactor import Redactor
 from memory.store.logs import Log
 
 SECRET = "canary+7f3b/9c2e=5d81 é"

@@ -61,7 +61,7 @@ def test_what_cannot_be(tmp_path: Path, toml: str, words: str) -> None:
 LOOK = """
 import asyncio, sys
 from pathlib import Path
-import bot.interfaces.cli.long_running, bot.interfaces.discord.frontend
+import bot.interfaces.cli.long_running_commands, bot.interfaces.discord.frontend
 from bot.app import build
 from bot.config import load_config
 

@@ -82,9 +82,9 @@ async def test_what_speaks_http_is_loaded_when_somebody_connects(
     monkeypatch.setattr(importlib, "import_module", noted)
     async with site(tmp_path) as s:
         await asyncio.sleep(0.1)
-        assert "bot.interfaces.web.site" not in loaded
+        assert "bot.interfaces.web.application" not in loaded
         assert (await s.get("/healthz")).status_code == 200
-        assert loaded.count("bot.interfaces.web.site") == 1
+        assert loaded.count("bot.interfaces.web.application") == 1
 
 
 async def test_a_client_that_goes_away_in_the_middle_is_answered_all_the_same(
@@ -199,7 +199,7 @@ async def test_what_goes_wrong_inside_is_told_in_the_form_of_the_address(
 async def test_a_connection_without_a_request_is_closed_soon(
     begun: bytes, s: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(importlib.import_module("bot.interfaces.web.site"), "IDLE_SECONDS", 0.2)
+    monkeypatch.setattr(importlib.import_module("bot.interfaces.web.application"), "IDLE_SECONDS", 0.2)
     there = urlsplit(s.address)
     reader, writer = await asyncio.open_connection(there.hostname, there.port)
     with closing(writer):

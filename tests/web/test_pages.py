@@ -14,11 +14,11 @@ from urllib.parse import quote
 import pytest
 
 from bot.errors import UserError
-from bot.interfaces.web import logs, memory_pages, message_pages, pages
+from bot.interfaces.web import memory_pages, message_pages, pages, recent_logs
 from bot.interfaces.web.memory_pages import side_by_side
 from bot.interfaces.web.render import badge, excerpt, markdown, money, number
 from bot.logs import setup_logs
-from bot.secrets import Redactor
+from bot.redactor import Redactor
 from bot.services.caller import Via, is_offered, owner_at_terminal
 from bot.services.system.demo import CONFIGURATION, write_demo
 from memory import agents, jobs
@@ -213,10 +213,10 @@ async def test_connections_name_their_entry_by_a_short_number(demo: Site) -> Non
 
 
 async def test_logs_are_filtered_by_turn_and_component(s: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(logs.recent, "formatter", None)
+    monkeypatch.setattr(recent_logs.recent, "formatter", None)
     for name, turn, words in (("bot.agents", 71, "first words"), ("bot.runtime", 72, "second words")):
         given = {"msg": words, "fields": {"turn": turn}}  # whatever level the log has
-        logs.recent.emit(logging.makeLogRecord({"name": name, "levelname": "WARNING", **given}))
+        recent_logs.recent.emit(logging.makeLogRecord({"name": name, "levelname": "WARNING", **given}))
     for query, seen, hidden in (
         ("turn=71", "first words", "second words"),
         ("component=bot.runtime", "second words", "first words"),
@@ -234,9 +234,9 @@ async def test_logs_of_a_service_at_a_terminal_have_no_colors(s: Site, monkeypat
     root = logging.getLogger()
     monkeypatch.setattr(root, "handlers", [])
     monkeypatch.setattr(root, "level", root.level)
-    monkeypatch.setattr(logs.recent, "formatter", None)
+    monkeypatch.setattr(recent_logs.recent, "formatter", None)
     setup_logs(Redactor(), stream=terminal)
-    logs.attach()
+    recent_logs.attach()
     root.warning("colored words")
     assert "\x1b[" in terminal.getvalue()
     page = (await s.get("/logs?text=colored+words")).text

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from bot.agents.permissions.who_may import Action
 from bot.config import Config
-from bot.config.systemd import runs_for_account
+from bot.config.systemd_notifications import runs_for_account
 from bot.errors import UserError
 from bot.interfaces.control.async_client import hold
 from bot.services.caller import TERMINAL_ONLY, Caller

@@ -26,7 +26,7 @@ from bot.interfaces.control.client import not_running
 from bot.models.base import Request, UserMessage
 from bot.models.catalog import ModelSelection, open_models
 from bot.models.health import State as ModelState
-from bot.secrets import Redactor
+from bot.redactor import Redactor
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.registry import Options, operation
 from bot.services.results import ActionReport, report

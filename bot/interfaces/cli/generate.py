@@ -10,15 +10,15 @@ from typing import Literal
 
 import msgspec
 
-from bot.interfaces.cli import long_running
+from bot.interfaces.cli import long_running_commands
 from bot.interfaces.cli.automatic_startup import Removal, SystemService
 from bot.interfaces.cli.bluesky import BlueskyAccount
 from bot.interfaces.cli.database_files import DatabaseFiles
 from bot.interfaces.cli.doctor import Installation
 from bot.interfaces.cli.export_and_import import CarFiles
+from bot.interfaces.cli.idle_status import IdleService
 from bot.interfaces.cli.manifest import Entry, Manifest, ParameterEntry
 from bot.interfaces.cli.restore import Restore
-from bot.interfaces.cli.status import IdleService
 from bot.interfaces.cli.wizard.init import Setup
 from bot.services import services, titles
 from bot.services.caller import Via
@@ -62,7 +62,7 @@ def manifest_text() -> str:
 
 
 def found() -> Manifest:
-    by_hand = sorted(long_running.commands.commands.items())
+    by_hand = sorted(long_running_commands.commands.commands.items())
     return Manifest(
         {name: each.get_short_help_str(100) for name, each in by_hand},
         _titles(),

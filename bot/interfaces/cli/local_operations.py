@@ -12,7 +12,7 @@ from bot.interfaces.cli.data_folder import loaded
 from bot.interfaces.control import operations
 from bot.interfaces.control.client import Reply, View
 from bot.interfaces.exit_codes import exit_code
-from bot.secrets import Redactor
+from bot.redactor import Redactor
 from bot.services.names import NO_CONSTELLATION, find
 from bot.services.registry import Clocks, Guard, Registry
 from memory.queue import place_settings

@@ -40,7 +40,7 @@ class CommandFailed(Exception):
 def main() -> None:
     streams.be_lenient()
     code = run(sys.argv[1:])
-    if "bot.interfaces.cli.long_running" in sys.modules:
+    if "bot.interfaces.cli.long_running_commands" in sys.modules:
         sys.exit(code)
     # Everything is closed by now, and taking hundreds of modules apart would be a tenth of the work of a command.
     with suppress(OSError, ValueError):
@@ -64,7 +64,7 @@ def run(arguments: Sequence[str]) -> int:
         if not arguments or arguments[0] in manifest().by_hand:  # without a command: a chat, or the service
             manifest.cache_clear()  # a service needs none of it: it takes a MiB
             with streams.without_echo() if arguments[:1] in ([], ["chat"]) else nullcontext():
-                code = loaded("bot.interfaces.cli.long_running").main(list(arguments))
+                code = loaded("bot.interfaces.cli.long_running_commands").main(list(arguments))
         else:
             commands = loaded("bot.interfaces.cli.commands").Commands(manifest(), perform)
             code = commands.main(list(arguments), "carina", standalone_mode=False)

@@ -11,7 +11,7 @@ import click
 from bot import logs
 from bot.app import build
 from bot.config import Config, load_config
-from bot.config.systemd import ServiceManager
+from bot.config.systemd_notifications import SystemdNotifications
 from bot.errors import UserError
 from bot.interfaces.cli import streams
 from bot.interfaces.cli.data_folder import loaded
@@ -42,7 +42,7 @@ async def serve(config: Config) -> None:
     """Serve until SIGTERM, SIGINT or a restart by the owner, then drain."""
     heap.share_heap()
     show_local_times(config)
-    manager = ServiceManager.of_process()
+    manager = SystemdNotifications.of_process()
     async with build(config, restarts=True) as app:
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()
@@ -81,7 +81,7 @@ async def _invite(web: WebServer) -> None:
         click.echo(error_text(error))
 
 
-async def report_alive(manager: ServiceManager) -> None:
+async def report_alive(manager: SystemdNotifications) -> None:
     """Tell the system's service manager that the service is ready, then regularly that its event loop responds."""
     manager.tell(f"READY=1\nWATCHDOG_USEC={manager.within}" if manager.within else "READY=1")
     while manager.within:

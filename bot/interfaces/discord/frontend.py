@@ -12,7 +12,7 @@ from bot.config import Config
 from bot.interfaces.discord.approval_buttons import ITEMS as REQUEST_ITEMS
 from bot.interfaces.discord.approval_buttons import install_approvals
 from bot.interfaces.discord.callers import refusal
-from bot.interfaces.discord.chat import install_chat
+from bot.interfaces.discord.chat_command import install_chat
 from bot.interfaces.discord.commands import Commands, Items, keeping
 from bot.interfaces.discord.components import OpenForm, hear_forms
 from bot.interfaces.discord.help import install_help
@@ -20,7 +20,7 @@ from bot.interfaces.discord.memory_forms import ITEMS as MEMORY_ITEMS
 from bot.interfaces.discord.memory_forms import block_form, correction_form, entry_form, fact_form, install_why
 from bot.interfaces.discord.responses import Tree
 from bot.interfaces.discord.settings_pages import CLOCKS, SettingsPages, install_settings
-from bot.secrets import Redactor
+from bot.redactor import Redactor
 from bot.services import titles
 from bot.services.composition import ServedConstellations, Services, Shared
 from bot.services.registry import Operation

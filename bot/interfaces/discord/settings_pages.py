@@ -18,8 +18,8 @@ from bot.interfaces.discord.commands import Commands, with_fields
 from bot.interfaces.discord.components import Entry, OpenForm, hear, modal, open_form, select
 from bot.interfaces.discord.responses import Interaction, Tree, change, defer, tell
 from bot.interfaces.discord.row_actions import menu
-from bot.services.agents.agenda import Clocks
 from bot.services.caller import Caller
+from bot.services.people.agenda import Clocks
 from bot.services.people.place_settings import CONFIGURED, PlaceSetting
 from bot.services.registry import Operation
 from bot.services.results import Listing, Markdown

@@ -18,7 +18,7 @@ from bot.agents.turn_events import (
     TurnFailed,
 )
 from bot.errors import UserError
-from bot.interfaces.group_requests import answers_of, require_taken, words_of
+from bot.interfaces.group_answers import answers_of, require_taken, words_of
 from bot.runtime.router import Router
 from bot.services.composition import Services
 from bot.services.system.front_ends import Addressee

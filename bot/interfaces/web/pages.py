@@ -12,15 +12,15 @@ from msgspec import Struct
 from starlette.responses import Response
 
 from bot.interfaces.web.key_scopes import OWN_PAGE
-from bot.interfaces.web.logs import components, tail
+from bot.interfaces.web.recent_logs import components, tail
 from bot.interfaces.web.refusals import Refusal
 from bot.interfaces.web.request import FAILURES, Context, arguments, offered, outcome, told
-from bot.services.agents.tasks import as_tree
 from bot.services.caller import Via
 from bot.services.memory.context import Preview
 from bot.services.people.approvals import RequestRow
 from bot.services.people.place_settings import MODES
 from bot.services.people.privacy import PersonCounts
+from bot.services.people.tasks import as_tree
 from bot.services.registry import Operation
 from bot.services.results import Result
 from bot.services.system.jobs import JobRow

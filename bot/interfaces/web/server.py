@@ -17,7 +17,7 @@ from msgspec import Struct, field
 
 from bot.config import Config
 from bot.errors import UserError
-from bot.interfaces.web import logs
+from bot.interfaces.web import recent_logs
 from bot.interfaces.web.conversations import Talk
 from bot.services.composition import Services
 from bot.services.people.sign_in_links import SignInLinks
@@ -133,7 +133,7 @@ class WebServer(Struct, frozen=True):
         return await self.links.first_link()
 
     async def _serve(self, bound: socket.socket) -> None:
-        logs.attach()
+        recent_logs.attach()
         host, port = bound.getsockname()[:2]
         everywhere = ipaddress.ip_address(host).is_unspecified
         shown = "127.0.0.1" if everywhere else f"[{host}]" if ":" in host else host
@@ -143,21 +143,22 @@ class WebServer(Struct, frozen=True):
         _log.info("web_ready", address=listening.address)
         try:
             await _asked(bound)
-            site = await asyncio.to_thread(importlib.import_module, "bot.interfaces.web.site")  # what speaks HTTP: 4 MB
-            await self._answer(site, bound)
+            # in a thread: with what speaks HTTP, it takes a while and 4 MB
+            module = await asyncio.to_thread(importlib.import_module, "bot.interfaces.web.application")
+            await self._answer(module, bound)
         finally:
             listening.tried.clear()
             listening.address, listening.problem = "", "stopped"
 
-    async def _answer(self, site: Any, bound: socket.socket) -> None:
+    async def _answer(self, module: Any, bound: socket.socket) -> None:
         settings = self.config.web.server
-        options = site.uvicorn.Config(
-            site.application(self), http=site.IdleTimeoutConnection, log_config=None, access_log=False,
+        options = module.uvicorn.Config(
+            module.application(self), http=module.IdleTimeoutConnection, log_config=None, access_log=False,
             lifespan="off", ws="none", server_header=False, h11_max_incomplete_event_size=64_000,
             limit_concurrency=1_000, timeout_keep_alive=30, timeout_graceful_shutdown=1,
             proxy_headers=bool(settings.trusted_proxies), forwarded_allow_ips=list(settings.trusted_proxies),
         )  # fmt: skip
-        server = site.QuietServer(options)
+        server = module.QuietServer(options)
         try:
             await server.serve(sockets=[bound])
         finally:

@@ -1,1 +1,1 @@
-"""Agents, their groups, and their work."""
+"""Agents, their groups and constellations, and what they cost."""

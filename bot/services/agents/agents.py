@@ -23,7 +23,7 @@ from bot.config import Config
 from bot.config.agent_files import Exchange, read_agent, write_exchange
 from bot.errors import CallError, UserError
 from bot.runtime.configured_constellation import agent_section, agents_changed
-from bot.services.agents.agent_tables import (
+from bot.services.agents.toml_tables import (
     Changes,
     Difference,
     ExportedTables,

@@ -1,8 +1,8 @@
 """Commands for activity, tasks and notes of agents, scoped like messages in the place.
 
 The owner and admins assign, hand over and note as agents do with `coord`, and change tasks with `tasks`
-(tasks.py). What they write is known to the hearers of the place where they call; at the terminal, to the audience
-that they name.
+(`bot.services.people.tasks`). What they write is known to the hearers of the place where they call; at the terminal, to
+the audience that they name.
 """
 
 from datetime import datetime, timedelta
@@ -12,9 +12,9 @@ from typing import Annotated, ClassVar
 from pydantic import Field, InstanceOf
 
 from bot.agents.permissions.who_may import Action
-from bot.services.agents.tasks import TaskRow, tree_lines
 from bot.services.caller import TERMINAL_ONLY, Caller, is_offered
 from bot.services.names import find_living, named_audience
+from bot.services.people.tasks import TaskRow, tree_lines
 from bot.services.registry import KEEPS, Arguments, Param, operation
 from bot.services.results import ActionReport, Listing, Markup, Result, Row, report
 from bot.services.transactions import Service

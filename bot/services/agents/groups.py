@@ -16,7 +16,7 @@ from bot.agents.permissions.who_may import Action, Approver
 from bot.config import Config
 from bot.config.agent_files import Exchange, read_group, write_exchange
 from bot.errors import CallError, UserError
-from bot.services.agents.agent_tables import (
+from bot.services.agents.toml_tables import (
     Changes,
     Difference,
     ExportedTables,

@@ -21,10 +21,10 @@ from bot.agents.tools.search import (
 )
 from bot.agents.turn_deps import OfFolders, QueryMeaning
 from bot.errors import UserError
-from bot.services.agents.tasks import STATES
 from bot.services.caller import Caller, Via
 from bot.services.memory.archival import agents_called
 from bot.services.names import is_shared, place_as_read, where
+from bot.services.people.tasks import STATES
 from bot.services.registry import Arguments, Param, Suggestions, operation, suggestions
 from bot.services.results import Markup, Result, Row
 from bot.services.transactions import ZonedService

@@ -1,1 +1,1 @@
-"""Who may do what, and what is stored about whom."""
+"""Who may do what, what is stored about whom, and people's own reminders, events and tasks."""

@@ -16,8 +16,8 @@ from bot.config import Agent, Config, Group
 from bot.config.agent_files import Exchange, read_exchange
 from bot.config.loader import SECRET, Environment
 from bot.errors import UserError
-from bot.secrets import MASK
-from bot.services.agents.agent_tables import Changes, Difference, Tables
+from bot.redactor import MASK
+from bot.services.agents.toml_tables import Changes, Difference, Tables
 from bot.services.caller import Caller
 from bot.services.registry import AT_TERMINAL, CHANGES_AT_TERMINAL, operation
 from bot.services.results import Lines, Listing, Markup, Row

@@ -31,7 +31,7 @@ AGENT = '[[agents]]\nname = "Star"\nsystem_prompt = "Shine."\ntools = ["bluesky"
 
 
 def test_the_library_is_not_loaded_by_a_program_that_does_not_serve_bluesky() -> None:
-    parts = "bot.app, bot.interfaces.cli.long_running, bot.interfaces.discord.frontend"
+    parts = "bot.app, bot.interfaces.cli.long_running_commands, bot.interfaces.discord.frontend"
     look = f"import sys, {parts}; sys.exit('atproto_client' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", look], check=False).returncode == 0
 

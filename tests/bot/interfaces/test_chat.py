@@ -15,7 +15,7 @@ from click import UsageError
 from bot.app import App, build
 from bot.config import load_config
 from bot.errors import CallError, UserError
-from bot.interfaces import group_requests
+from bot.interfaces import group_answers
 from bot.interfaces.cli.chat.command_runner import CommandRunner, known, offered, split
 from bot.interfaces.cli.chat.connection import Connection
 from bot.interfaces.cli.chat.line_parser import (
@@ -109,13 +109,13 @@ async def test_an_answer_that_nobody_has_seen_yet_is_shown_once(tmp_path: Path) 
 async def test_a_program_is_told_that_its_question_could_not_be_answered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = group_requests.delivered_row
+    found = group_answers.delivered_row
 
     async def given_up(services: Services, source: str, external_id: str) -> InRow | None:
         row = await found(services, source, external_id)
         return None if row is None else replace(row, status=Status.DEAD)
 
-    monkeypatch.setattr(group_requests, "delivered_row", given_up)
+    monkeypatch.setattr(group_answers, "delivered_row", given_up)
     async with service(tmp_path) as app:
         with pytest.raises(UserError, match=r"could not be answered\. `carina inbox show \w+` says why"):
             await chat_of(app).ask("Main", "hello", 10)

@@ -123,7 +123,8 @@ def test_with_a_json_log_a_wrong_setting_is_an_event_and_stopped_the_last_one(tm
 
 _BROKEN = """
 import sys, warnings
-from bot.interfaces.cli import long_running as commands, serve as serving
+from bot.interfaces.cli import long_running_commands as commands
+from bot.interfaces.cli import serve as serving
 async def serve(config):
     warnings.warn("an odd thing")
     async def fail():

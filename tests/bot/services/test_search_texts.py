@@ -4,10 +4,10 @@ from datetime import timedelta
 
 import pytest
 
-from bot.services.agents.tasks import TaskLists
 from bot.services.caller import owner_at_terminal
 from bot.services.memory.archival import Archive
 from bot.services.memory.search import SearchResults
+from bot.services.people.tasks import TaskLists
 from bot.services.registry import Registry
 from bot.services.results import Markdown, Plain
 from memory.activity import Details, NewEvent, note

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from bot.errors import UserError
-from bot.services.agents.tasks import TaskLists
 from bot.services.caller import Caller, owner_at_terminal
+from bot.services.people.tasks import TaskLists
 from bot.services.results import Markdown, Plain, Result
 from memory.agenda import tasks
 from memory.agenda.tasks import Task

@@ -1,4 +1,4 @@
-"""The page of the newest log lines, without secrets; `bot.logs` writes them."""
+"""The newest log lines, kept in memory for the dashboard; `bot.logs` writes them, without secrets."""
 
 import logging
 import re

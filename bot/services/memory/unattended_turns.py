@@ -40,7 +40,7 @@ from texts import _, error_text, gettext_noop, ngettext, ngettext_lazy, ngettext
 
 _SHOWN = 160
 _KNOWN = timedelta(days=60)  # longer than Discord shows suggestions for, a night each
-_log = Log("bot.services.memory.nights")
+_log = Log("bot.services.memory.unattended_turns")
 _Night = Annotated[
     str,
     Param(

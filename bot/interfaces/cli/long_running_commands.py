@@ -23,7 +23,7 @@ from bot.interfaces.cli.main import CommandFailed
 from bot.interfaces.control.async_client import holder_of
 from bot.interfaces.exit_codes import EXPECTED, exit_code
 from bot.interfaces.version import version
-from bot.secrets import Redactor
+from bot.redactor import Redactor
 from memory.store.data_folder import DataFolder
 from texts import _, error_text
 

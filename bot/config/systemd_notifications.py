@@ -19,7 +19,7 @@ def runs_for_account() -> bool:
     return bool(session) and Path(session, "systemd").is_dir()
 
 
-class ServiceManager(Struct, frozen=True):
+class SystemdNotifications(Struct, frozen=True):
     """Without an address nothing is sent. systemd restarts a service that is silent for `within` microseconds."""
 
     address: str = ""

@@ -11,7 +11,7 @@ from bot.errors import UserError
 from bot.models.base import Answer, Request
 from bot.services.caller import Caller, PlaceScope, Via
 from bot.services.memory.blocks import Blocks
-from bot.services.memory.nights import UnattendedTurns
+from bot.services.memory.unattended_turns import UnattendedTurns
 from bot.services.results import Listing
 from memory import agents, coordination
 from memory.agenda import tasks
