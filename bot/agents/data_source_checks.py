@@ -93,7 +93,7 @@ class DataSources(Struct, frozen=True):
         name, now = firing.job.id.partition(":")[2], firing.now
         source = await database.read(lambda rows: data_sources.named(rows, name))
         if source is None or not source.enabled:
-            return JobResult(gettext_lazy("no longer wanted") if source is None else gettext_lazy("paused"))
+            return JobResult(gettext_lazy("no longer needed") if source is None else gettext_lazy("paused"))
         try:
             found = await self._read(source, now)
         except (SourceUnreadable, WebRefused) as error:

@@ -89,7 +89,7 @@ class Patrols(Struct, frozen=True):
         agent, patrol = next((each for each in _patrols(tx) if each[1].name == name), (None, None))
         if agent is None or patrol is None:
             jobs.drop(tx, firing.job.id)
-            return JobResult(gettext_lazy("no longer wanted"))
+            return JobResult(gettext_lazy("no longer needed"))
         if not firing.asked and (held := held_back(self.quiet(tx, now))):
             return held
         group, place = speaking_group(tx, agent), PlaceId(f"{PATROL}:{name}")

@@ -51,7 +51,7 @@ class Block(Section):
     @validate_model(mode="after")
     def _values_fit(self) -> "Block":
         if isinstance(self.shape, TextSchema) and self.values:
-            raise ValueError(_("content, not values: without a schema or template, a block is one text"))
+            raise ValueError(_("content, not values: without a schema or template, a block is plain text"))
         if not isinstance(self.shape, TextSchema) and self.content:
             raise ValueError(_("values, not content: the block has {outline}", outline=outline(self.shape)))
         try:

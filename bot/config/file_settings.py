@@ -53,8 +53,8 @@ from scheduler.zones import local_zone
 from texts import _, gettext_noop
 
 EXPECTED_SUBJECT = gettext_noop(
-    '"constellation", "jobs", "agent:<name>", "person" or "guild" for each of them, or only one by its ID, such as '
-    '"person:1234" or "guild:1234"'
+    '"constellation", "jobs", "agent:<name>", "person" (each person), "guild" (each server), or one person or server '
+    'by ID, such as "person:1234" or "guild:1234"'
 )
 
 

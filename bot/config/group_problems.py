@@ -76,10 +76,10 @@ def _named(key: str, group: Group) -> Iterator[str]:
         found = _("several members with the role supervisor: {names}", names=", ".join(map(shown, leaders)))
         yield unmet(f"{key}.supervisor.leader", found, _("the name of one"))
 
-    if isinstance(group.settings, Supervisor) and len(group.names) - len(observers) < 2:
-        alone = next((name for name in group.names if name not in observers), "nobody")
-        found = _('only "{name}" to lead and to be given tasks', name=alone)
-        yield unmet(f"{key}.members", found, _("another, because nobody delegates to themselves"))
+    speaking = [name for name in group.names if name not in observers]
+    if isinstance(group.settings, Supervisor) and len(speaking) == 1:
+        found = _('only one agent who speaks, "{name}"', name=speaking[0])
+        yield unmet(f"{key}.members", found, _("at least one more, for the leader to delegate to"))
 
 
 def _votes(key: str, group: Group) -> Iterator[str]:

@@ -382,10 +382,10 @@ def _check_groups(config: Config) -> Iterator[str]:
         for label in _twice(labels):
             yield unmet(f"{file}: {key}", _('two labeled "{label}"', label=label), _("different labels"))
     if not agents:
-        yield unmet(f"{file}: agents", _("none"), _("at least one, or no agents key for the default one"))
+        yield unmet(f"{file}: agents", _("none"), _("at least one, or no agents key at all, to get the default agent"))
     elif not config.groups:
         found = _("none for {count} agents", count=len(agents))
-        wanted = _("a table [[groups]] for each, one of them with default = true; carina.example.toml shows some")
+        wanted = _("one or more [[groups]] tables, one of them with default = true; carina.example.toml has examples")
         yield unmet(f"{file}: groups", found, wanted)
     yield from group_problems(file, config.groups, agents)
 

@@ -191,7 +191,7 @@ class EventJob(Struct, frozen=True):
     def announce(self, tx: Tx, firing: DueJob) -> JobResult:
         event = calendar.by_id(tx, firing.job.read(EventDue).event)
         if event is None or event.person is None or event.cancelled:
-            return JobResult(gettext_lazy("no longer wanted"))
+            return JobResult(gettext_lazy("no longer needed"))
         if self.messages.opted_out(event.person):
             calendar.cancel(tx, event, firing.now)
         if kept := self.messages.kept_back(tx, event.person, firing.now):

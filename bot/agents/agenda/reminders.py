@@ -70,7 +70,8 @@ def plan(
     require_speaking_later(new.place, new.audience)
     if not 0 <= new.escalate_minutes <= _MOST_MINUTES:
         raise Refused(
-            "A reminder can be repeated after 0 (never) to {MOST_MINUTES} minutes.", MOST_MINUTES=f"{_MOST_MINUTES:,}"
+            "The time until a reminder is repeated must be 0 (never) to {MOST_MINUTES} minutes.",
+            MOST_MINUTES=f"{_MOST_MINUTES:,}",
         )
     times = person_settings.of(tx, people)
     zone = times.zone or default_zone
@@ -244,9 +245,9 @@ class ReminderJob(Struct, frozen=True):
         """Queue the message, and plan its repetition; or repeat a message that nobody has acknowledged."""
         reminder, again = reminders.by_id(tx, firing.job.read(ReminderDue).reminder), firing.job.kind == ESCALATE
         if reminder is None or reminder.person is None or reminder.status in (Status.DONE, Status.CANCELLED):
-            return JobResult(gettext_lazy("no longer wanted"))
+            return JobResult(gettext_lazy("no longer needed"))
         if again and reminder.status is not Status.TOLD:
-            return JobResult(gettext_lazy("not needed"))
+            return JobResult(gettext_lazy("no longer needed"))
         if self.messages.opted_out(reminder.person):
             reminders.end(tx, reminder, Status.CANCELLED, firing.now)
         if kept := self.messages.kept_back(tx, reminder.person, firing.now, urgent=reminder.urgent):

@@ -86,11 +86,11 @@ def _broken(settings: Voting, leading: Sequence[str], valid: Sequence[Ballot], s
             first = min(
                 (b for b in valid if b.choice in leading), key=lambda b: "" if b.at is None else b.at.isoformat()
             )
-            return first.choice, _("the first vote, by {name}, decided", name=first.name)
+            return first.choice, _("decided by the first vote, cast by {name}", name=first.name)
         case "agent":
             own = next((b for b in valid if b.agent == settings.tie_agent and b.choice in leading), None)
             if own is not None:
-                return own.choice, _("the vote by {name} decided", name=own.name)
+                return own.choice, _("decided by {name}'s vote", name=own.name)
             return "", _("the tie-breaking agent chose none of them")
         case _:
             return "", _("no tie-breaker is set")
@@ -259,7 +259,7 @@ def _stage_task(stage: Stage, *, last: bool) -> PromptText:
 
 def _aborted(now: RunState, number: int, stage: Stage, outcome: tuple[StageOutcome, ...]) -> RunAnswer:
     parts = [part for part in now.parts if part.kind == "stage" and part.stage == number]
-    late, failed = gettext_noop("{name} took too long"), gettext_noop("{name} could not do it")
+    late, failed = gettext_noop("{name} took too long"), gettext_noop("{name} gave no answer")
     ended = [_(late if part.status == "late" else failed, name=now.name(part.agent)) for part in parts]
     why = "; ".join(dict.fromkeys(ended)) or _("none of its agents can be asked at the moment")
     text = _("I stopped at the stage “{stage}”: {why}.", stage=stage.name, why=why)

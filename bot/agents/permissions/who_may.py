@@ -65,8 +65,11 @@ class Action(StrEnum):
     HALT = gettext_noop("halt everything and release the halt"), Rank.ADMIN
     INBOX = gettext_noop("see and retry incoming messages"), Rank.ADMIN
     OUTBOX = gettext_noop("see, resend and discard undelivered messages"), Rank.OWNER
-    PRIVACY = gettext_noop("see, export, pause and erase what is kept about themselves"), Rank.PERSON
-    PRIVACY_OF_OTHERS = gettext_noop("see, export, pause and erase what is kept about somebody else"), Rank.OWNER
+    PRIVACY = gettext_noop("see, export and erase what is kept about themselves, and pause keeping it"), Rank.PERSON
+    PRIVACY_OF_OTHERS = (
+        gettext_noop("see, export and erase what is kept about somebody else, and pause keeping it"),
+        Rank.OWNER,
+    )
     LINK = gettext_noop("link their own accounts"), Rank.PERSON
     WHY = gettext_noop("ask why something was said"), Rank.PERSON
     CHANGE_OWN = gettext_noop("forget or correct what is their own, or limit it to direct messages"), Rank.PERSON

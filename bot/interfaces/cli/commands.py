@@ -198,7 +198,12 @@ class _Command(click.Command):
             if option := next(named, None):
                 option_words = f"{option.flags[-1]} {option.metavar}"
                 ctx.fail(_("This command does not take “{words}” here. Use {option}.", words=more, option=option_words))
-            ctx.fail(_("This command does not take “{words}”. Put several words in quotes.", words=more))
+            ctx.fail(
+                _(
+                    "This command does not take “{words}”. If an argument has several words, put it in quotes.",
+                    words=more,
+                )
+            )
         return ctx.args
 
     def _missing(self, missing: click.Parameter | None) -> str:

@@ -99,8 +99,7 @@ class PendingMigrations(Row):
         work = ngettext("{count} migration", "{count} migrations", self.migrations)
         return markup.text(
             _(
-                "{file}: {migrations} from version {version}, about {seconds:g} s; "
-                "{megabytes:g} MB are backed up first",
+                "{file}: {migrations} from version {version}, about {seconds:g} s, after a backup of {megabytes:g} MB",
                 file=self.file,
                 migrations=work,
                 version=self.version,

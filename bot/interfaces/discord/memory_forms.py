@@ -27,7 +27,7 @@ from bot.services.results import Entry as Answer
 from memory.knowledge.fact_extraction import LONGEST
 from sources.discord.cards import call_id
 from sources.discord.settings import DiscordSettings
-from texts import _, gettext_noop, number_text
+from texts import _, gettext_noop
 
 MENU = gettext_noop("Why did you say this?")
 PICK = call_id("why.memory", {})
@@ -77,10 +77,8 @@ def correction_form(registry: Registry, settings: DiscordSettings) -> OpenForm:
         caller = await caller_of(interaction, settings)
         found = cast("Correctable", await registry.call("why.form", caller, given))
         if len(found.text) > LONGEST_FIELD:
-            told = {"text_count": number_text(len(found.text)), "LONGEST": number_text(LONGEST_FIELD)}
-            size = _("{text_count} characters; a form can hold {LONGEST}", **told)
-            raise UserError(
-                "It has {size}. Tell me in words what to change, or have me forget it and tell me again.", size=size
+            raise _too_long(
+                found.text, gettext_noop("Tell me in words what to change, or have me forget it and tell me again.")
             )
         entry = Entry(
             "text", _("What it should say"), text=without_secrets(interaction, found.text), required=True, lines=True
@@ -106,7 +104,10 @@ def block_form(registry: Registry, settings: DiscordSettings) -> OpenForm:
     async def opened(interaction: Interaction, given: Mapping[str, Any]) -> discord.ui.Modal:
         found = cast("FormContents", await registry.call("memory.form", await caller_of(interaction, settings), given))
         if len(found.text) > LONGEST_FIELD:
-            raise UserError(_too_long(len(found.text), found.field))
+            ways = [gettext_noop("Ask the agent for the change, or edit it at a terminal, which has no such limit.")]
+            if not found.field:
+                ways.append(gettext_noop("If it has fields, you can also edit one at a time: name it as `field`."))
+            raise _too_long(found.text, *ways)
         shown = {"seen": found.version, "label": found.id} | ({"field": found.field} if found.field else {})
         title = _("Edit a field of a block") if found.field else _("Edit a block")
         longest = min(LONGEST_FIELD, max(found.limit, len(found.text)))
@@ -116,15 +117,11 @@ def block_form(registry: Registry, settings: DiscordSettings) -> OpenForm:
     return OpenForm(opened, ("label", "field"))
 
 
-def _too_long(size: int, field: str) -> str:
-    ways = "" if field else _("name one `field` of it, if it has fields; otherwise, ")
-    return _(
-        "A form can hold {longest:,} characters, but this has {size:,}: {ways}ask the agent for "
-        "the change, or use a terminal, which takes any length.",
-        longest=LONGEST_FIELD,
-        size=size,
-        ways=ways,
+def _too_long(text: str, *ways: str) -> UserError:
+    size = _(
+        "This has {size:,} characters, but a form holds at most {longest:,}.", size=len(text), longest=LONGEST_FIELD
     )
+    return UserError(" ".join((size, *map(_, ways))))
 
 
 async def entry_form(_interaction: Interaction, _given: Mapping[str, Any]) -> discord.ui.Modal:

@@ -140,7 +140,7 @@ async def _stored(ctx: Context, kind: str) -> tuple[Any, dict[str, Any]]:
     found, form = await show(), await ctx.form()
     if "dry_run" not in form and form.get("seen", (now := text_mark(found.toml))) != now:
         words = _(
-            "Somebody else changed these settings while you were editing, so your changes are not saved. "
+            "Somebody else changed these settings while you were editing, so your changes have not been saved. "
             "Preview shows the differences; Save overwrites the other changes."
         )
         return found, {"told": words, "told_kind": "bad", "draft": form.get("file", "")}

@@ -175,7 +175,7 @@ class ConstellationCommands(Struct, frozen=True):
     async def unassign(self, caller: Caller, place: _Place) -> str:
         place = named_place(place)
         if not await self.registry.unbind(place, self.configured):
-            raise UserError("{place} is assigned to no constellation.", place=place)
+            raise UserError("{place} is not assigned to any constellation.", place=place)
         _log.info("place_unassigned", place=place, by=caller.person)
         return _("{place} belongs to {name} again.", place=place, name=self._name())
 

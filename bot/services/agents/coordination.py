@@ -168,7 +168,7 @@ class Coordination(Service, frozen=True):
         )
         return ActivityList.of(listed, _("There is nothing to show here for that time."), doubt)
 
-    @operation("coord.status", "Show present agents, open tasks, handoffs and notes", Action.READ_MEMORY)
+    @operation("coord.status", "Show agents, open tasks, handoffs and notes", Action.READ_MEMORY)
     def show_status(self, rows: Rows, caller: Caller) -> CoordinationStatus:
         scope = caller.scope
         return CoordinationStatus(

@@ -154,11 +154,11 @@ class GroupStatus(Result):
             moments = sorted(times.items(), key=lambda each: each[1], reverse=True)
             if told := ", ".join(f"{markup.text(name)} {markup.time(at)}" for name, at in moments):
                 yield f"{words}: {told}"
-        for at, words in ((kept.checked, _("Last checked")), (kept.since, _("Looks at what happened since"))):
+        for at, words in ((kept.checked, _("Last checked")), (kept.since, _("The next check covers the time since"))):
             if at is not None:
                 yield f"{words}: {markup.time(at)}"
         if kept.above:
-            yield markup.text(_("Above its threshold: {names}", names=", ".join(kept.above)))
+            yield markup.text(_("Triggers above their threshold: {names}", names=", ".join(kept.above)))
 
 
 class Groups(MemoryService, frozen=True):

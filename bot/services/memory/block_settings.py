@@ -35,10 +35,12 @@ WritableBlock = Annotated[
 _SharedWith = Annotated[
     str, Param("Agent to share with (default: show who has it)", suggests="agents", positional=True)
 ]
-_At = Annotated[
-    Literal["read_only", "append", "read_write"],
-    Param("What the agent may do with it", labels={"read_write": "Read and write"}),
-]
+_RIGHTS = {
+    "partner": "Write if the owner agrees",
+    "human": "Write if the person it is about agrees",
+    "read_write": "Read and write",
+}
+_At = Annotated[Literal["read_only", "append", "read_write"], Param("What the agent may do with it", labels=_RIGHTS)]
 _Agent = Annotated[str, Param("Name of the agent", example="Carina", suggests="sharers")]
 _To = Annotated[
     str, Param("Who can see it", example="public", metavar="AUDIENCE", suggests="audiences", positional=True)
@@ -66,7 +68,7 @@ _Description = Annotated[
 _Limit = Annotated[int | None, Field(ge=1, le=MOST_CHARACTERS), Param("Maximum number of characters")]
 _Type = Annotated[
     Literal["core", "working", "archival"] | None,
-    Param("Type: core is always in context, working while pinned, archival found by search"),
+    Param("Type: core is always in context, working only while pinned; archival is found by search"),
 ]
 
 
@@ -80,9 +82,7 @@ class CreateBlock(Arguments):
     agent: Annotated[str, Param("Agent that gets it (default: the first)", suggests="agents")] = ""
     type: _Type = None
     limit: _Limit = None
-    permission: Annotated[
-        Permission, Param("What the agent may do with it", labels={"read_write": "Read and write"})
-    ] = Permission.READ_WRITE
+    permission: Annotated[Permission, Param("What the agent may do with it", labels=_RIGHTS)] = Permission.READ_WRITE
 
 
 class ChangeBlock(Arguments):

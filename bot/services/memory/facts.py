@@ -35,7 +35,8 @@ _Fact = Annotated[
     _Words, Param("One statement about you or your work", example="I'm allergic to peanuts.", metavar="TEXT")
 ]
 _Category = Annotated[
-    Category | None, Param("What kind of fact it is (default: judged by its words)", labels={"lesson_learned": "Note"})
+    Category | None,
+    Param("What kind of fact it is (default: chosen from its wording)", labels={"lesson_learned": "Note"}),
 ]
 _Text = Annotated[_Words, Param("What is true instead", example="I'm allergic to walnuts.")]
 

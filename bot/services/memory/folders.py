@@ -47,7 +47,7 @@ _Path = Annotated[
 _Description = Annotated[str, Field(max_length=1_000), Param("Description for agents to read", metavar="TEXT")]
 _Write = Annotated[bool, Param("Also let it write")]
 _File = Annotated[Path, Param("File on this machine", example="notes.txt", via=TERMINAL_ONLY)]
-_KeptAs = Annotated[str, Param("Path in the folder (default: its own name)", flag="--as", metavar="PATH")]
+_KeptAs = Annotated[str, Param("Path in the folder (default: the file's own name)", flag="--as", metavar="PATH")]
 _OneOfThem = Annotated[str, Param("Remove only this file", positional=True)]
 _Embedder = Annotated[
     str,

@@ -67,9 +67,9 @@ class AddEvent(Arguments):
         _When, Param("When it starts, such as “Friday at 18:00” or “every Monday at 8”", example="Friday at 18:00")
     ]
     ends: Annotated[str, Field(max_length=200), Param("When it ends, such as “at 19:30”")] = ""
-    minutes: Annotated[int, Field(ge=-1, le=_MINUTES), Param("Remind you this many minutes before; -1 for never")] = (
-        calendar.REMINDER_MINUTES
-    )
+    minutes: Annotated[
+        int, Field(ge=-1, le=_MINUTES), Param("How many minutes before the event to remind you; -1 for never")
+    ] = calendar.REMINDER_MINUTES
 
 
 class SetClocks(Arguments):

@@ -46,7 +46,10 @@ _BLOCK = "block:"
 
 
 _Request = Annotated[str, Param("Number, as listed", example="1", suggests="requests")]
-_Length = Annotated[Literal["once", "hour", "always"], Param("How long to allow the same request", via=DISCORD_ONLY)]
+_Length = Annotated[
+    Literal["once", "hour", "always"],
+    Param("How long to allow the same request", via=DISCORD_ONLY, labels={"hour": "1 hour"}),
+]
 _Hour = Annotated[bool, Param("Allow the same for an hour", via=TERMINAL_ONLY)]
 _Always = Annotated[bool, Param("Allow the same until you revoke it", via=TERMINAL_ONLY)]
 _Permit = Annotated[str, Param("Number, as listed", example="1", suggests="permits")]

@@ -361,7 +361,7 @@ _BARE = gettext_noop(" (only the ID: it owns a constellation, or other accounts 
 class Privacy(Struct, frozen=True):
     """The privacy operations: for everybody their own data, for the owner anybody's."""
 
-    titles: ClassVar = {"privacy": "Show, export, pause or erase the data kept about you"}
+    titles: ClassVar = {"privacy": "Show, export or erase the data kept about you, or pause keeping it"}
 
     constellations: Constellations
     people: People

@@ -186,7 +186,7 @@ def test_what_was_changed_in_the_file_and_is_not_applied_is_said(tmp_path: Path)
     carina(tmp_path, "chat", "--once", "hello")
     (tmp_path / "carina.toml").write_text('[[agents]]\nname = "Carina"\ndescription = "Knows plants"\n', "utf-8")
     with closing(Terminal(tmp_path, "chat", LINES="40")) as terminal:
-        terminal.shows("carina.toml was changed")
+        terminal.shows("carina.toml has changes")
         terminal.type("/config apply\r", "Changed agent Carina.")
         terminal.type("/agent create Nova\r", "Created agent Nova")
         left(terminal)

@@ -235,7 +235,7 @@ def test_a_piped_chat_is_plain_text_without_a_sign(tmp_path: Path) -> None:
 
 def test_a_piped_chat_fails_after_its_last_line_if_one_was_refused(tmp_path: Path) -> None:
     done = carina(tmp_path, "chat", said="/nonsense\nhello\n/quit\nnever read\n")
-    assert (done.returncode, done.stderr) == (1, "carina: Not every line was accepted.\n")
+    assert (done.returncode, done.stderr) == (1, "carina: Some lines were not accepted. The reasons are above.\n")
     assert re.search("no /nonsense in this chat.*Hello! Good", done.stdout, re.DOTALL)
 
 

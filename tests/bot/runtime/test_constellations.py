@@ -277,7 +277,7 @@ async def test_one_in_use_is_not_deleted(side: Side) -> None:
         ("assign", {"place": "the hall", "name": "home"}, "is not a place"),
         ("assign", {"place": "discord:1'; DROP TABLE places", "name": "home"}, "is not a place"),
         ("assign", {"place": "discord:guild:2", "name": "nowhere"}, "There is no constellation “nowhere”"),
-        ("unassign", {"place": "discord:guild:2"}, "is assigned to no constellation"),
+        ("unassign", {"place": "discord:guild:2"}, "is not assigned to any constellation"),
         ("create", {"name": "Home"}, "There is already a constellation Home"),
         ("delete", {"name": "nowhere"}, "There is no constellation “nowhere”"),
     ],

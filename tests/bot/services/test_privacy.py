@@ -167,7 +167,7 @@ async def test_a_copy_is_everything_of_every_constellation_can_be_read_and_has_a
 async def test_everybody_is_for_themselves_and_the_owner_for_anybody(service: Service) -> None:
     await lived(service)
     for what in ("see", "export", "pause", "erase"):
-        with pytest.raises(UserError, match="Only the owner may see, export, pause and erase"):
+        with pytest.raises(UserError, match="Only the owner may see, export and erase"):
             await asked(service, what, BOB.id, via=Via.TERMINAL, person=ANN.id)
         with pytest.raises(CallError, match="person: not available here"):
             await asked(service, what, OLGA.id, via=Via.DISCORD, person=ANN.id)

@@ -89,7 +89,7 @@ async def test_one_of_several_is_chosen_and_what_is_too_long_for_a_form_is_said(
     long = entry_with(t, kept[1].strip())
     t.change("UPDATE archival_entries SET content = ? WHERE id = ?", "okapi " * 700, long)
     refused = await t.ana.press((await t.ana.select(shown, PICK, f"kind=entry&id={long}")).shown, "Correct")
-    assert (refused.modal, "a form can hold 4,000" in refused.text) == (None, True)
+    assert (refused.modal, "a form holds at most 4,000" in refused.text) == (None, True)
     chosen = (await t.ana.select(shown, PICK, f"kind=entry&id={entry_with(t, kept[0])}")).shown
     await t.ana.press(chosen, "Only in direct messages")
     assert "only in our direct messages" in await t.final(chosen)

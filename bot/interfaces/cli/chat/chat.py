@@ -195,7 +195,7 @@ async def _piped(line: Connection, config: Config, stop: _Stop) -> None:
             case _:
                 break
     if refused:
-        raise UserError("Not every line was accepted.")
+        raise UserError("Some lines were not accepted. The reasons are above.")
 
 
 async def _say(line: Connection, text: str, view: ChatView) -> bool:

@@ -378,7 +378,10 @@ class PromptChat:
         """A hint that carina.toml has what the database lacks; empty if it has not, or if that is unknown."""
         with suppress(UserError, StoreError):
             if any(each["only"] != "database" for each in await self._line.data("config.diff")):
-                return _("carina.toml was changed. /config diff shows what, and /config apply applies it.")
+                return _(
+                    "carina.toml has changes that are not applied yet. /config diff shows them, and /config apply "
+                    "applies them."
+                )
         return ""
 
     def _greet(self, changed: str) -> None:

@@ -80,7 +80,7 @@ def test_what_is_cancelled_or_of_somebody_who_opted_out_is_not_announced(tx: Tx)
     event = kept(tx, "today at 18:00")
     firing = fired(tx, event)
     assert EventJob(messages(opted_out=True)).announce(tx, firing).detail == "the person opted out"
-    assert EventJob(messages()).announce(tx, firing).detail == "no longer wanted"
+    assert EventJob(messages()).announce(tx, firing).detail == "no longer needed"
     assert out(tx) == []
     assert jobs.get(tx, appointments.job_id(event.id)) is None
 

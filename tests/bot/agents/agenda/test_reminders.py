@@ -508,7 +508,7 @@ def test_erasing_takes_reminder_and_job_along(tx: Tx) -> None:
     tx.run("DELETE FROM reminders WHERE person_id = ?", (ANN,))
     fired = firing(tx, kept)
     kept_of("jobs").erase(tx, ANN)
-    assert says().remind(tx, fired).detail == "no longer wanted"
+    assert says().remind(tx, fired).detail == "no longer needed"
     assert out(tx) == []
     assert tx.all("SELECT id FROM jobs") == []
 

@@ -22,7 +22,7 @@ from tests.bot.agents.groups.parts import Cast, Line, stages, told
 from tests.bot.parts import HALL, NOON, OLGA, Fate, HeldReply, Platform, call, deleted, edited, said, says, words_of
 from tests.bot.stage import Setting, crashed, running, talked
 
-STOPPED = "I stopped at the stage “b”: Bee could not do it."
+STOPPED = "I stopped at the stage “b”: Bee gave no answer."
 INK = Plain("UTC", NOON)
 STANDS_IN = replace(says("I read that, A gave this"), model="offline", degraded="HTTP 500")
 """What the offline model says where a member's own gives no answer."""
@@ -109,7 +109,7 @@ async def test_each_post_of_several_members_goes_on_from_the_one_before(
         (
             'on_failure = "retry"\nattempts = 2',
             ["Ant", "Bee", "Bee"],
-            "I stopped at the stage “b”: Bee could not do it.",
+            "I stopped at the stage “b”: Bee gave no answer.",
         ),
         ('on_failure = "fallback"\nfallback_agent = "Dog"', ["Ant", "Bee", "Dog", "Cat"], "Cat on: D"),
         ('on_failure = "abort"', ["Ant", "Bee"], STOPPED),

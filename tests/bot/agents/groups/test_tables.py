@@ -54,7 +54,7 @@ MEMBERS = 'carina.toml: groups["G"].members'
             f'groups["G"].voting: found quorum = 3 and 2 voters in {MEMBERS}',
         ),
         (patterned("voting", OBSERVED, "[groups.voting]\nquorum = 2\n"), "found quorum = 2 and 1 voters"),
-        (patterned("supervisor", '"Ant"'), 'found only "Ant" to lead and to be given tasks'),
+        (patterned("supervisor", '"Ant"'), 'found only one agent who speaks, "Ant"'),
         (
             patterned("supervisor", '"Ant", "Bee"', '[groups.supervisor]\nleader = "Cat"\n'),
             f'groups["G"].supervisor.leader: found "Cat", who is not in {MEMBERS}',

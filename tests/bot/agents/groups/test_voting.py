@@ -89,10 +89,12 @@ def test_the_first_vote_breaks_a_tie_only_among_those_that_lead() -> None:
     choices = ("tea", "milk", "water", "milk", "tea")
     cast = [Ballot(AgentId(f"agt_{n}"), f"Voter {n}", each, at=noon - timedelta(n)) for n, each in enumerate(choices)]
     found = tally(Voting(tie_breaker="first_vote"), ("milk", "tea", "water"), [*cast, Ballot(AgentId("agt_9"), "x")], 1)
-    assert (found.decision, found.why) == ("tea", "tied: milk, tea; the first vote, by Voter 4, decided")
+    assert (found.decision, found.why) == ("tea", "tied: milk, tea; decided by the first vote, cast by Voter 4")
     alone = Ballot(AgentId("agt_8"), "Voter 8", "water", at=noon - timedelta(9))
     found = tally(Voting(tie_breaker="first_vote"), ("milk", "tea", "water"), [*cast[:2], *cast[3:], alone], 1)
-    assert found.why.endswith("the first vote, by Voter 4, decided"), "who voted before did not choose what leads"
+    assert found.why.endswith("decided by the first vote, cast by Voter 4"), (
+        "who voted before did not choose what leads"
+    )
 
 
 async def test_who_knows_more_about_the_question_has_more_weight_where_the_group_wants_that(tmp_path: Path) -> None:
