@@ -23,7 +23,6 @@ from bot.agents.budgets import Budgets
 from bot.agents.mcp import Servers
 from bot.agents.permissions.who_may import Approver, People
 from bot.agents.tools.search import Where
-from bot.agents.turn_deps import QueryMeaning
 from bot.config.file_settings import Dreams as DreamSettings
 from bot.models.base import Model
 from bot.runtime.intake import AudienceResolver
@@ -34,7 +33,7 @@ from bot.services.people.people import Accounts
 from bot.services.system.front_ends import FrontEndStates
 from bot.upkeep.background_calls import Background, UpkeepDeps
 from bot.upkeep.dream_run import DreamRun
-from bot.upkeep.embedding import Embedding
+from bot.upkeep.embedding import Embedding, QueryMeaning
 from bot.upkeep.scheduled_summaries import SummaryJob
 from memory import activity, agents
 from memory.agents import Agent

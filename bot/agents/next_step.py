@@ -16,7 +16,6 @@ from bot.models.base import Call
 from memory.permission_requests import Permit
 from memory.queue.steps import (
     CallApproval,
-    CallDone,
     CallEnded,
     CallStarted,
     MessagesJoined,
@@ -27,7 +26,7 @@ from memory.queue.steps import (
     Wordings,
     has_effect,
 )
-from memory.store.ids import BlockId, MessageId
+from memory.store.ids import MessageId
 from texts import _
 
 MAX_RESTARTS = 2
@@ -116,19 +115,6 @@ def open_call(material: PromptInputs) -> CallTool | None:
             return _open_call(step.body, later)
         later.append(step)
     return None
-
-
-def versions_shown(steps: Sequence[Step]) -> dict[BlockId, int]:
-    """The versions of blocks that the model had seen, in prompts and results, when it gave its newest answer.
-
-    Changes by the calls of that answer count only from its next answer on.
-    """
-    newest = max((step.seq for step in steps if isinstance(step.body, ModelAnswer)), default=0)
-    shown: dict[BlockId, int] = {}
-    for step in steps:
-        if step.seq <= newest and isinstance(step.body, ModelAnswer | CallDone):
-            shown.update(step.body.shown)
-    return shown
 
 
 def wordings(material: PromptInputs) -> Wordings:

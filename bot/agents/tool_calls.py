@@ -7,7 +7,7 @@ approval, the call is made in the transaction that uses it up.
 import asyncio
 import functools
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from typing import TypeAlias
 
@@ -18,7 +18,7 @@ from bot.agents.context.history import foreign_words
 from bot.agents.context.prompt import HISTORY_ROWS, PromptInputs
 from bot.agents.context.quotes import passage
 from bot.agents.context.working_memory import TOOL, fitted
-from bot.agents.next_step import CallTool, versions_shown
+from bot.agents.next_step import CallTool
 from bot.agents.permissions import approval_cards, approval_rules
 from bot.agents.permissions.approval_cards import ApprovalCall
 from bot.agents.tool_rules import Rules
@@ -41,13 +41,13 @@ from memory.knowledge.working_memory import By
 from memory.people.audience import OWNER, PUBLIC, Trust
 from memory.permission_requests import ApprovalNeeded, Permit, require
 from memory.queue import messages, turns
-from memory.queue.steps import CallDone, CallFailed, CallStarted, CallWaits, ModelAnswer
+from memory.queue.steps import CallDone, CallFailed, CallStarted, CallWaits, ModelAnswer, Step
 from memory.queue.turns import TurnMoved
 from memory.search.vector_similarity import Meaning
 from memory.store.database import Database, Rows, Tx
 from memory.store.errors import StoreError
 from memory.store.faults import call_point, commit_point, outside
-from memory.store.ids import TurnId
+from memory.store.ids import BlockId, TurnId
 from memory.store.records import replace
 from texts import packed, reason_of
 
@@ -70,7 +70,7 @@ RunPart: TypeAlias = Callable[[TurnId, float], Awaitable[bool]]
 """Runs a member's turn to its end, in at most so many seconds; False if it was stopped before."""
 
 
-class Caller:
+class ToolCaller:
     def __init__(self, database: Database, turn_deps: TurnDeps, run_part: RunPart) -> None:
         self._db = database
         self._deps = turn_deps
@@ -131,7 +131,7 @@ class Caller:
         """The permit under which the call may be retried; None if somebody was asked instead."""
         turn, now = material.turn, self._deps.clock()
         speaker = next((asked.message.speaker for asked in reversed(material.asked) if asked.message.speaker), "")
-        shown = versions_shown(material.steps)
+        shown = _versions_shown(material.steps)
         said = self._deps.redact(_said_with(material, use.call))
         asking = ApprovalCall(turn, material.agent.name, speaker, use.call, permit, tool.caution.bound, shown, said)
 
@@ -149,7 +149,7 @@ class Caller:
         live = [asked.origin for asked in material.asked if asked.message.deleted_at is None]
         message = live[-1] if live else None
         now, checkpoints = self._deps.clock(), self._deps.checkpoints
-        shown = versions_shown(material.steps)
+        shown = _versions_shown(material.steps)
         return ToolContext(material.turn, material.agent, message, now, self._db, permit, meaning, checkpoints, shown)
 
     async def _perform(self, tool: Tool, arguments: Arguments, use: CallTool, about: ToolContext) -> None:
@@ -269,3 +269,16 @@ def _source(material: PromptInputs, rows: Rows) -> str:
     turn = material.turn
     history, exact = messages.conversation(rows, turn.place, turn.scope, HISTORY_ROWS), turn.scope.audience in _KNOWN
     return foreign_words(history, material.steps, turn.agent, exact=exact)
+
+
+def _versions_shown(steps: Sequence[Step]) -> dict[BlockId, int]:
+    """The versions of blocks that the model had seen, in prompts and results, when it gave its newest answer.
+
+    Changes by the calls of that answer count only from its next answer on.
+    """
+    newest = max((step.seq for step in steps if isinstance(step.body, ModelAnswer)), default=0)
+    shown: dict[BlockId, int] = {}
+    for step in steps:
+        if step.seq <= newest and isinstance(step.body, ModelAnswer | CallDone):
+            shown.update(step.body.shown)
+    return shown

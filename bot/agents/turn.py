@@ -32,7 +32,7 @@ from bot.agents.next_step import (
     open_call,
     wordings,
 )
-from bot.agents.tool_calls import Caller
+from bot.agents.tool_calls import ToolCaller
 from bot.agents.tool_rules import Rules
 from bot.agents.tools.aliases import unaliased
 from bot.agents.tools.more_tools import Offer, offer
@@ -105,7 +105,9 @@ class TurnRunner:
         self._db = database
         self._deps = turn_deps
         # No method of its own: they would keep each other, and with them all that the prompt was made of.
-        self._caller = Caller(database, turn_deps, functools.partial(run_part, database, turn_deps, control=control))
+        self._caller = ToolCaller(
+            database, turn_deps, functools.partial(run_part, database, turn_deps, control=control)
+        )
         self._turn = turn
         self._call: ModelCall | None = None
         self._seen = seen  # the state as last read; saves a read

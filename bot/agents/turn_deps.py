@@ -75,13 +75,6 @@ OfFolders: TypeAlias = Callable[[str, AgentId | None, Scope, str], Awaitable[Map
 """(text, agent or any, scope, path) -> the text's meaning for folders with their own embedding model, by model name."""
 
 
-class QueryMeaning(Struct, frozen=True):
-    """A text's meaning for a search; or, if there is none, why the search uses only words."""
-
-    meaning: Meaning | None = None
-    why: str = ""
-
-
 class TurnDeps(Struct, frozen=True):
     """The dependencies of every turn; created once by composition."""
 

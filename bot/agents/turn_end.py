@@ -253,12 +253,6 @@ def preview_key(turn: int) -> str:
     return f"preview/{turn}"
 
 
-def name_of_speaker(rows: Rows, turn_id: TurnId) -> str:
-    """The name under which a turn's answer is sent, if not the account's."""
-    turn = turns.get(rows, turn_id)
-    return "" if turn is None else acting(rows, turn).config.show_name
-
-
 def progress_key(turn: int) -> str:
     """The key of the outbox row that shows a group's progress."""
     return f"progress/{turn}"

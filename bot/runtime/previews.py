@@ -15,7 +15,8 @@ from contextlib import contextmanager
 from msgspec import Struct, field
 
 from bot.agents.groups.settings import Pipeline, stored
-from bot.agents.turn_end import name_of_speaker, progress_key
+from bot.agents.groups.team import acting
+from bot.agents.turn_end import progress_key
 from bot.agents.turn_events import (
     AgentCompleted,
     AgentStarted,
@@ -177,7 +178,7 @@ class Previews(_Watcher):
             shown.changed.clear()
             await shown.changed.wait()
 
-        name = await self._runtime.database.read(lambda rows: name_of_speaker(rows, turn))
+        name = await self._runtime.database.read(lambda rows: _name_of_speaker(rows, turn))
         before = f"{name}: " if name else ""
 
         async def words() -> str:
@@ -188,6 +189,12 @@ class Previews(_Watcher):
         said = await words()
         external = await self._runtime.preview(turn, shown.place, said, progress=bool(name))
         await self._edit(endpoint, shown, external, said, words)
+
+
+def _name_of_speaker(rows: Rows, turn_id: TurnId) -> str:
+    """The name under which a turn's answer is sent, if not the account's."""
+    turn = turns.get(rows, turn_id)
+    return "" if turn is None else acting(rows, turn).config.show_name
 
 
 class Progress(_Watcher):

@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 
-from bot.agents.turn_deps import QueryMeaning
+from msgspec import Struct
+
 from bot.config import Config
 from bot.errors import UserError
 from bot.redactor import Redactor
@@ -52,6 +53,13 @@ _LONGEST_PAUSE = 30.0  # one model may be paused for longer, and new rows belong
 _TRIAL_SECONDS = 10.0
 
 _log = Log("bot.upkeep.embedding")
+
+
+class QueryMeaning(Struct, frozen=True):
+    """A text's meaning for a search; or, if there is none, why the search uses only words."""
+
+    meaning: Meaning | None = None
+    why: str = ""
 
 
 @dataclass

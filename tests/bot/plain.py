@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from bot.agents.permissions.who_may import People
-from bot.agents.turn_deps import QueryMeaning
 from bot.services.memory.search import Search
+from bot.upkeep.embedding import QueryMeaning
 from memory.people.audience import Scope
 from memory.search.vector_similarity import Meaning
 from memory.store.clock import Clock

@@ -19,7 +19,7 @@ from bot.agents.tools.search import (
     place_meant,
     tags_meant,
 )
-from bot.agents.turn_deps import OfFolders, QueryMeaning
+from bot.agents.turn_deps import OfFolders
 from bot.errors import UserError
 from bot.services.caller import Caller, Via
 from bot.services.memory.archival import agents_called
@@ -28,6 +28,7 @@ from bot.services.people.tasks import STATES
 from bot.services.registry import Arguments, Param, Suggestions, operation, suggestions
 from bot.services.results import Markup, Result, Row
 from bot.services.transactions import ZonedService
+from bot.upkeep.embedding import QueryMeaning
 from memory.knowledge.entries import shown_name
 from memory.people.audience import Scope
 from memory.people.identities import label_called, place_called

@@ -7,11 +7,11 @@ import pytest
 
 from bot.agents.permissions.who_may import People
 from bot.agents.tools.search import GUESSES
-from bot.agents.turn_deps import QueryMeaning
 from bot.models.base import Answer, ToolMessage
 from bot.services.caller import owner_at_terminal
 from bot.services.memory.search import Search, SearchResults
 from bot.services.results import Markdown
+from bot.upkeep.embedding import QueryMeaning
 from memory.knowledge import facts, summaries
 from memory.knowledge.fact_extraction import Category, Statement
 from memory.knowledge.facts import Source
