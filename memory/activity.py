@@ -120,7 +120,7 @@ _BLOCK_CHANGES = {
     "unpin": gettext_noop("unpinned the block {label}"),
     "archive": gettext_noop("archived the block {label}"),
     "load": gettext_noop("brought back the block {label}"),
-    "swap": gettext_noop("exchanged the block {label} for another"),
+    "swap": gettext_noop("swapped the block {label} for another"),
     "widen": gettext_noop("let more people see the block {label}"),
     "by hand": gettext_noop("changed the block {label} by hand"),
     "created": gettext_noop("created the block {label} by hand"),

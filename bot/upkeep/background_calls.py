@@ -130,7 +130,7 @@ class Background(Struct, frozen=True):
         except (ModelError, ConfigError, TimeoutError) as error:
             raise NoAnswer("failed", self.redact(str(error)) or gettext_lazy("it took too long")) from error
         if found is None:
-            raise NoAnswer("failed", gettext_lazy("the model ended without an answer"))
+            raise NoAnswer("failed", gettext_lazy("the model stopped without answering"))
         return found
 
 

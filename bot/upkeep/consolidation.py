@@ -171,8 +171,8 @@ def _judged(answer: Consolidation, short: dict[str, Entry], rest: list[Entry], d
     if len(noise) > draft.may:
         draft.note(
             ngettext_lazy(
-                "{count} entry named as noise, more than may be retired",
-                "{count} entries named as noise, more than may be retired",
+                "{count} entry called noise, because no more may be retired in this run",
+                "{count} entries called noise, because no more may be retired in this run",
                 len(noise),
             )
         )
@@ -234,8 +234,8 @@ def _read(answer: Relations, short: dict[str, Entry], draft: Draft) -> None:
     of = len(answer.triples)
     if left := of - sum(map(len, found.values())):
         one, more = ngettext_noop(
-            "{left} of {count} relation, which its entry does not state",
-            "{left} of {count} relations, which their entries do not state",
+            "{left} of {count} relation, because its entry does not state it",
+            "{left} of {count} relations, because their entries do not state them",
         )
         draft.note(ngettext_lazy(one, more, of, left=left))
     draft.items += [Link(Pass.ENTITIES, short[name], tuple(triples)) for name, triples in found.items()]

@@ -242,7 +242,7 @@ def add_item(loro: LoroDoc, target: Target, value: Any) -> None:
     fields, most = items_of(target)
     held = loro.get_movable_list(target.name)
     if len(held) >= most:
-        raise Refused("the list holds {held:,} of {most:,} items: remove one first", held=len(held), most=most)
+        raise Refused("the list is full ({held:,} of {most:,} items): remove one first", held=len(held), most=most)
     held.push(checked_item(fields, value, "the list"))
 
 

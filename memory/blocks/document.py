@@ -98,7 +98,7 @@ def _guard(doing: str) -> Iterator[None]:
     except (KeyboardInterrupt, SystemExit, ImportError, StoreError):  # without Loro, nothing is known of the document
         raise
     except BaseException as error:
-        raise BlockCorrupt("the document failed while {doing}: {error}", doing=doing, error=error) from error
+        raise BlockCorrupt("the block's document is damaged ({doing}: {error})", doing=doing, error=error) from error
 
 
 class BlockDocument:

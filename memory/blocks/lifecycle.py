@@ -301,14 +301,14 @@ def set_block_settings(
     records.require_fits(block.label, limit, len(block.content))
     if kind is not block.type and BlockType.LOG in (kind, block.type):
         raise Refused(
-            "block {label} is {type}: only core, working and archival blocks can change their type",
+            "block {label} has the type {type}: only core, working and archival blocks can change their type",
             label=block.label,
             type=block.type,
         )
     if label != block.label:
         require_allowed_label(label)
         if block.owner == CONSTELLATION_OWNER or block.profile:
-            raise Refused("block {label} is kept under this label for all agents", label=block.label)
+            raise Refused("block {label} cannot be renamed: all agents use it under this label", label=block.label)
         if needed := join_lazy("; ", _called_by_label(tx, block)):
             raise Refused("block {label} cannot be renamed: {names}", label=block.label, names=needed)
         if own_block(tx, block.owner, label, block.audience) is not None:
@@ -331,7 +331,7 @@ def _retyped(tx: Tx, block: Block, schema: Schema, writer: Writer, now: datetime
     if block.type is BlockType.LOG:
         raise Refused("block {label} is a log that Carina maintains: its type cannot be changed", label=block.label)
     if schema.type == block.schema.type:
-        raise Refused("block {label} is already a {type}", label=block.label, type=schema.type)
+        raise Refused("block {label} already has this type of content", label=block.label, type=schema.type)
     opened = open_block(tx, block.id, writer, now)
     empty = BlockDocument()
     empty.change(partial(containers.declare, schema=block.schema))
@@ -344,7 +344,8 @@ def _retyped(tx: Tx, block: Block, schema: Schema, writer: Writer, now: datetime
                 names=lost,
             )
         raise Refused(
-            "block {label} is not empty: only an empty block changes its type; create another and copy the content",
+            "block {label} is not empty: only an empty block can get another type of content; create another "
+            "block and copy the content",
             label=block.label,
         )
     opened.document.change(lambda loro: containers.begin(loro, schema, {}))

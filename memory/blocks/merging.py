@@ -19,6 +19,7 @@ from memory.blocks.records import Author, Block
 from memory.blocks.schemas import Field, ListSchema, rendered
 from memory.blocks.targets import Target
 from memory.store.errors import BlockChanged, Refused
+from texts import gettext_lazy
 
 
 class KnownVersion(Struct, frozen=True):
@@ -37,8 +38,8 @@ def known_version(author: Author, block: Block, document: BlockDocument) -> Know
     since = [change for change in document.changes() if change.seq > shown]
     if any(change.note.deed is ChangeKind.RETYPE for change in since):
         raise BlockChanged(
-            "its type changed since you read it, and nothing was done; it now says:\n{now}",
-            now=document.text() or "(nothing)",
+            "the type of the block has changed since you read it, so nothing was done. It is now:\n{now}",
+            now=document.text() or gettext_lazy("(empty)"),
         )
     own = frozenset(
         change.seq
@@ -80,15 +81,11 @@ def _changed(document: BlockDocument, target: Target) -> BlockChanged:
     now = document.read(partial(containers.value_of, target=target))
     if isinstance(now, list):
         fields, _ = containers.items_of(target)
-        now, what = rendered(ListSchema(fields=fields), {"": now}), "its items are now"
-    else:
-        what = "it now says"
-    name = target.shape.name if isinstance(target.shape, Field) else "it"
+        now = rendered(ListSchema(fields=fields), {"": now})
     return BlockChanged(
-        "{name} changed since you read it, and nothing was done; {what}:\n{now}",
-        name=name,
-        what=what,
-        now=now or "(nothing)",
+        "{name} has changed since you read it, so nothing was done. It is now:\n{now}",
+        name=target.shape.name if isinstance(target.shape, Field) else gettext_lazy("the block"),
+        now=now or gettext_lazy("(empty)"),
     )
 
 
@@ -138,7 +135,8 @@ def lines_changed(text: str) -> BlockChanged:
     """The error for line numbers that are out of date, with the current lines."""
     now = "\n".join(f"{number}: {line}" for number, line in enumerate(text.splitlines(), 1))
     return BlockChanged(
-        "those lines changed since you read them, and nothing was done; they are now:\n{now}", now=now or "(none)"
+        "those lines have changed since you read them, so nothing was done. They are now:\n{now}",
+        now=now or gettext_lazy("(empty)"),
     )
 
 

@@ -238,9 +238,7 @@ class Replay:
         amount = math.fsum(each for number, each in added[1:] if number in numbers)
         left = math.fsum(each for _, each in added) - amount
         if abs(left) > MOST_NUMBER:
-            too_much = gettext_lazy(
-                "{path} would be {left:g}, which is more than a counter holds", path=path, left=left
-            )
+            too_much = gettext_lazy("{path} would be {left:g}, more than a counter can hold", path=path, left=left)
             kept.append(too_much)
             return 0.0
         return -amount

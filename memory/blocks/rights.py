@@ -48,10 +48,12 @@ def decision_for(block: Block, author: Author, operation: Operation) -> Decision
     decision = decide(access, operation, own=author.writer == SYSTEM or block.owner == author.agent)
     told = {"address": block.address, "access": access, "operation": operation}
     if decision is Decision.DENY:
-        raise BlockRefused("block {address} is {access} here, so {operation} is not possible", **told)
+        raise BlockRefused("block {address} has the permission {access} here, so {operation} is not possible", **told)
     if decision is not Decision.ALLOW and author.turn is None:
         raise BlockRefused(
-            "block {address} is {access}: {operation} needs approval, and no turn can ask for it", **told
+            "block {address} has the permission {access}: {operation} needs approval, and only an agent's turn "
+            "can ask for it",
+            **told,
         )
     return decision
 
@@ -98,7 +100,7 @@ def require_yes(rows: Rows, author: Author, block: Block, operation: Operation, 
     values = {"block": block.address, "used": author.source or gettext_lazy("a stranger's words")}
     if trusted:
         why = gettext_lazy(
-            "block {block} has the permission {access}, so {operation} requires approval",
+            "block {block} has the permission {access}, so {operation} needs approval",
             access=block.access,
             operation=operation,
             **values,

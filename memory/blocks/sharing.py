@@ -96,7 +96,7 @@ def _recipient(rows: Rows, block: Block, name: str, permission: Permission) -> A
             "a block can be shared as read_only, append or read_write, not as {permission}", permission=permission
         )
     if (agent := _agent(rows, name)) == block.owner:
-        raise Refused("block {label} is that agent's own", label=block.label)
+        raise Refused("block {label} already belongs to that agent", label=block.label)
     return agent
 
 

@@ -46,7 +46,7 @@ _Where = Annotated[
     Literal["privately", "here"] | None,
     Param("Where to remind you (default: as you set it, or privately)", via=DISCORD_ONLY),
 ]
-_REMINDERS = {"here": gettext_noop("Where I set them"), "privately": gettext_noop("In direct messages")}
+_REMINDERS = {"here": gettext_noop("Where you set them"), "privately": gettext_noop("In direct messages")}
 _ARRIVAL = {
     "here": gettext_noop("where you set them"),
     "privately": gettext_noop("in direct messages"),

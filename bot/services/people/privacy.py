@@ -86,7 +86,7 @@ WORDS = {
         ),
     ),
     "blocks": (gettext_noop("parts of memory blocks"), gettext_noop("notes, with their history")),
-    "labels": (gettext_noop("labels"), gettext_noop("that ask not to be shown to everyone")),
+    "labels": (gettext_noop("labels"), gettext_noop("of accounts that ask not to be shown to everyone")),
     "steering": (gettext_noop("decisions"), gettext_noop("about channels and sources")),
     "reminders": (gettext_noop("reminders"), gettext_noop("open and done")),
     "tasks": (gettext_noop("tasks"), gettext_noop("things to do, including those of agents")),

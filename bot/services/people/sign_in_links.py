@@ -43,8 +43,8 @@ class SignInLink(Result):
         if not self.person:
             return sign_in_words()
         return _(
-            "This link opens the page of {person}, who can see and erase there what is kept about them. Do not give "
-            "it to anyone else. It signs in one browser once and expires after five minutes.",
+            "This link opens {person}'s page, where they can see and erase what is kept about them. Do not "
+            "give it to anyone else. It signs in one browser once and expires after five minutes.",
             person=markup.person(self.person),
         )
 
@@ -64,7 +64,7 @@ class SignInLinks(Struct, frozen=True):
     async def open_dashboard(self, _caller: Caller, person: _Person = "") -> SignInLink:
         return await self._link(await self._called(person) if person else None)
 
-    @operation("privacy.page", "Get a link to a page with what is kept about you", Action.PRIVACY, _OPENS_OWN)
+    @operation("privacy.page", "Get a link to a page that shows what is kept about you", Action.PRIVACY, _OPENS_OWN)
     async def open_own_page(self, caller: Caller) -> SignInLink:
         """Seen by the caller alone; the owner's leads to the dashboard."""
         if not self.public_url:

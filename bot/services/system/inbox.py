@@ -170,7 +170,7 @@ class Inbox(ZonedService, frozen=True):
 
     def _named(self, row: InboxRow) -> str:
         ago = relative(row.received_at, self.clock())
-        return _("{what} in {where}, {ago}", what=row.what, where=row.place_name, ago=ago)
+        return _("{what} in {where}, {received_at}", what=row.what, where=row.place_name, received_at=ago)
 
     # ------------------------------------------------------------------ by whoever wrote it
 

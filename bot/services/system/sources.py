@@ -42,7 +42,7 @@ _Unsubscribed = Annotated[str, Param("Agent to stop notifying", example="Carina"
 def _known_fields(template: str) -> str:
     unknown = [each for each in re.findall(r"\{\w*\}", template) if each not in FIELDS]
     if unknown:
-        raise ValueError(_("It can have {known}, but not {unknown}", known=", ".join(FIELDS), unknown=unknown[0]))
+        raise ValueError(_("It can contain {known}, but not {unknown}", known=", ".join(FIELDS), unknown=unknown[0]))
     return template
 
 

@@ -160,7 +160,7 @@ async def test_a_block_is_shared_with_another_agent_and_taken_back(settings: Blo
     bounded = await settings.share(OLGA, label="charter", agent="Bea", at="read_write")
     assert bounded.lines(ink)[-1] == "Bea's effective permission is read_only."
     for label, agent, words in (
-        ("plans", "Ada", "is that agent's own"),
+        ("plans", "Ada", "already belongs to that agent"),
         ("plans", "Sun", "There is no agent “Sun”. Choose from: Ada, Bea"),
         ("nothing", "Bea", "There is no block “nothing”"),
     ):

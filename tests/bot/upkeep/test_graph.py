@@ -59,7 +59,7 @@ async def test_what_entries_say_is_noted_once_and_leads_from_what_somebody_names
 @pytest.mark.parametrize(
     ("given", "note"),
     [
-        ([triple("e1", "Bob", "works at", "Blue Bakery")], "1 of 1 relation, which its entry does not state"),
+        ([triple("e1", "Bob", "works at", "Blue Bakery")], "1 of 1 relation, because its entry does not state it"),
         ([triple("e9", "Ann", "works at", "Blue Bakery")], "no usable relation"),
         ([triple("e1", "Ann", "works at", "Blue Bakery", "god")], "no usable relation"),
     ],
@@ -79,7 +79,7 @@ async def test_a_wrong_relation_takes_no_right_one_with_it_and_is_counted(tmp_pa
         await g.keep("Ann works at the Blue Bakery")
         await g.run()
         assert await triples(g) == [("Ann", "works at", "Blue Bakery")]
-        assert "Skipped: 4 of 5 relations, which their entries do not state." in await g.report()
+        assert "Skipped: 4 of 5 relations, because their entries do not state them." in await g.report()
 
 
 ROME, PARIS = "Ann lives in the city of Rome", "Ann lives in the city of Paris"

@@ -208,14 +208,14 @@ HOSTILE = {
     "invents a name": (answers(merge=[{"sources": ["e1", "e2"], "content": f"{DENTIST[1]} with John Doe"}]), UNFIT),
     "gives no words": (answers(merge=[{"sources": ["e1", "e2"], "content": " "}]), UNFIT),
     "joins different people": (answers(merge=[{"sources": ["e1", "e3"], "content": DENTIST[0]}]), UNFIT),
-    "deletes everything": (answers(retire=["e1", "e2", "e3", "e4"]), "more than may be retired"),
+    "deletes everything": (answers(retire=["e1", "e2", "e3", "e4"]), "no more may be retired"),
     "is filtered": (Answer('{"retire": ["e1"]}', (), Usage(), MODEL, finish="filter"), "no language model answered"),
     "is not there": (ModelBusy("later"), "no language model answered"),
     "is the offline one": (Answer('{"retire": ["e1"]}', (), Usage(), "offline"), "no language model answered"),
 }
 
 
-JUDGED = UNFIT, "more than may be retired"
+JUDGED = UNFIT, "no more may be retired"
 """What is said of an answer that could be used, but not in this."""
 
 

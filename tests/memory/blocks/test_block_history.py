@@ -310,7 +310,7 @@ def test_a_version_that_left_the_document_is_too_old_to_merge_with(tx: Tx) -> No
     block = made(tx)
     for number in range(30):
         append_block(tx, author(), "notes", f"{number}\n")
-    with pytest.raises(BlockChanged, match="changed since you read it, and nothing was done; it now says:\n0\n1\n"):
+    with pytest.raises(BlockChanged, match=r"changed since you read it, so nothing was done\. It is now:\n0\n1\n"):
         write(by_agent(tx, author(JOB), "notes"), block, "x", seen=2)
 
 
@@ -320,12 +320,12 @@ def test_a_version_that_left_the_document_is_too_old_to_merge_with(tx: Tx) -> No
 def test_an_agent_goes_back_only_as_far_as_it_may_overwrite(tx: Tx) -> None:
     made(tx, "a\n", permission=Permission.APPEND)
     append_block(tx, author(), "notes", "b\n")
-    with pytest.raises(BlockRefused, match="is append here, so overwrite is not possible"):
+    with pytest.raises(BlockRefused, match="has the permission append here, so overwrite is not possible"):
         roll_back(by_agent(tx, author(), "notes"), 1)
-    with pytest.raises(BlockRefused, match="is append here, so overwrite is not possible"):
+    with pytest.raises(BlockRefused, match="has the permission append here, so overwrite is not possible"):
         undo(by_agent(tx, author(), "notes"), AGENT)
     tx.run("UPDATE memory_blocks SET permission = 'human'")
-    with pytest.raises(BlockRefused, match="no turn can ask for it"):
+    with pytest.raises(BlockRefused, match="and only an agent's turn can ask for it"):
         undo(by_agent(tx, author(), "notes"), AGENT)
     with pytest.raises(ApprovalNeeded):
         undo(by_agent(tx, author(turn=TurnId(1)), "notes"), AGENT)

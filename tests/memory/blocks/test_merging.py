@@ -91,7 +91,7 @@ def test_lines_that_were_changed_or_parted_since_are_not_touched_and_all_are_tol
     numbered = "\n".join(f"{number}: {line}" for number, line in enumerate(meanwhile.splitlines(), 1))
     with pytest.raises(BlockChanged, match="changed since you read them") as refused:
         edit_lines(tx, agent, "notes", first, 2, "X")
-    assert str(refused.value).endswith(f"they are now:\n{numbered or '(none)'}")
+    assert str(refused.value).endswith(f"They are now:\n{numbered or '(empty)'}")
     assert content(tx) == meanwhile
 
 
@@ -148,7 +148,7 @@ def test_what_both_changed_since_is_not_guessed_at_but_shown(tx: Tx) -> None:
     set_field(tx, OWNER, "notes", "state.note", "Calm.\nAsk about the dentist.")
     set_field(tx, agent, "notes", "state.note", "First thought.")
     before = content(tx)
-    with pytest.raises(BlockChanged, match="note changed since you read it, and nothing was done") as refused:
+    with pytest.raises(BlockChanged, match="note has changed since you read it, so nothing was done") as refused:
         set_field(tx, agent, "notes", "state.note", "Second thought.")
     assert "First thought.\nAsk about the dentist." in str(refused.value)
     assert content(tx) == before
@@ -156,7 +156,7 @@ def test_what_both_changed_since_is_not_guessed_at_but_shown(tx: Tx) -> None:
     agent = shown(tx, "page")
     append_block(tx, OWNER, "page", "theirs\n")
     write_block(tx, agent, "page", "one\nmine\n")
-    with pytest.raises(BlockChanged, match="it changed since you read it, and nothing was done"):
+    with pytest.raises(BlockChanged, match="the block has changed since you read it, so nothing was done"):
         write_block(tx, agent, "page", "one\nmine, too\n")
     assert row(tx, "page").content == "one\ntheirs\nmine\n"
 
@@ -206,7 +206,7 @@ def test_an_item_beyond_those_that_were_shown_is_one_that_the_writer_added(tx: T
     with pytest.raises(Refused, match="there is no item 3"):
         remove_item(tx, agent, "notes", "todo", 3)
     add_item(tx, OWNER, "notes", "todo", "theirs")
-    with pytest.raises(BlockChanged, match=r"its items are now:\n1. a\n2. mine, done\n3. theirs\n"):
+    with pytest.raises(BlockChanged, match=r"It is now:\n1. a\n2. mine, done\n3. theirs\n"):
         remove_item(tx, agent, "notes", "todo", 2)
     remove_item(tx, agent, "notes", "todo", 1)
     assert "1. mine, done\n2. theirs\n" in content(tx)
@@ -229,7 +229,7 @@ def test_an_item_that_others_took_away_or_changed_is_not_touched(tx: Tx, change:
     remove_item(tx, OWNER, "notes", "todo", 1)
     set_item(tx, OWNER, "notes", "todo", 1, "b, but two of them")
     for number in (1, 2):
-        with pytest.raises(BlockChanged, match=r"its items are now:\n1. b, but two of them\n2. c\n$"):
+        with pytest.raises(BlockChanged, match=r"It is now:\n1. b, but two of them\n2. c\n$"):
             change(tx, agent, "notes", "todo", number, *more)
     with pytest.raises(Refused, match="the list had 3 when you saw it"):
         change(tx, agent, "notes", "todo", 4, *more)

@@ -197,7 +197,7 @@ def test_what_a_block_begins_with_obeys_its_limit_and_its_kind(tx: Tx) -> None:
 def test_a_list_never_holds_more_than_ten_thousand_items(tx: Tx) -> None:
     with pytest.raises(ValueError, match="10000"):
         ListSchema(max_items=10_001)
-    with pytest.raises(Refused, match="the list holds 10,000 of 10,000 items"):
+    with pytest.raises(Refused, match=r"the list is full \(10,000 of 10,000 items\)"):
         made(tx, new(schema=ListSchema(), char_limit=10**6, values={"items": ["x"] * 10_001}))
 
 

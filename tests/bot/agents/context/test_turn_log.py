@@ -30,7 +30,10 @@ async def test_the_tools_of_a_turn_are_logged_at_its_end_and_shown_where_they_ar
     assert "\n(Which tools its agent used here, and whether each worked" in newest, "others may see it too"
     assert "tool_execution_log" not in service.model.requests[-1].system
     text, ok = only(await scene.do(append("tool_execution_log", "I did more")))
-    assert (text, ok) == ("block tool_execution_log is read_only here, so append is not possible", False)
+    assert (text, ok) == (
+        "block tool_execution_log has the permission read_only here, so append is not possible",
+        False,
+    )
 
 
 async def test_each_audience_has_its_own_log_and_turns_without_tools_none(service: Service) -> None:

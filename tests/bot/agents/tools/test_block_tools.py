@@ -119,7 +119,7 @@ async def test_lines_blocks_and_rights_are_refused_in_words_that_help(tmp_path: 
     assert "swap needs load_label" in texts[0]
     assert texts[1] == "there are no lines 3 to 4: the block has 0 lines, counted from 1"
     assert texts[2] == "block human is always in context and stays there; choose a working block"
-    assert texts[3] == "block human is that agent's own"
+    assert texts[3] == "block human already belongs to that agent"
     assert texts[4] == "there is no block “nowhere” here; available: human, persona, scratchpad"
     assert "permission: Input should be 'read_only', 'append' or 'read_write'" in texts[5]
 
@@ -146,14 +146,17 @@ async def test_an_agent_makes_changes_deletes_and_restores_a_block_of_its_own(tm
         rows = "SELECT content FROM memory_blocks WHERE label = 'plants' AND permission = 'admin' AND char_limit = 40"
         assert await service.column(rows) == ["Roses.\nTulips.\n"]
         assert await service.column("SELECT content FROM memory_blocks WHERE label = 'tools'") == ["1. rake\n"]
-    assert texts[6] == "block human is read_write here, so delete is not possible"
+    assert texts[6] == "block human has the permission read_write here, so delete is not possible"
     assert "create needs description" in texts[7]
-    assert "block plants is not empty: only an empty block changes its type" in texts[8]
+    assert "block plants is not empty: only an empty block can get another type of content" in texts[8]
 
 
 @pytest.mark.parametrize(
     ("permission", "words"),
-    [(Permission.READ_ONLY, "is read_only here, so delete is not possible"), (Permission.ADMIN, "waits")],
+    [
+        (Permission.READ_ONLY, "has the permission read_only here, so delete is not possible"),
+        (Permission.ADMIN, "waits"),
+    ],
 )
 async def test_a_deleted_block_comes_back_by_whoever_may_delete_it(
     service: Service, permission: Permission, words: str
@@ -277,7 +280,9 @@ async def test_numbers_and_values_are_about_what_the_model_was_shown(tmp_path: P
     assert "The dentist called." in now["days"]
     assert "## todo\n1. c\n" in now["days"]
     assert [ok for _text, ok in found] == [True, True, True, True, False]
-    assert found[-1][0] == "block days: it changed since you read it, and nothing was done; its items are now:\n1. c\n"
+    assert (
+        found[-1][0] == "block days: the block has changed since you read it, so nothing was done. It is now:\n1. c\n"
+    )
 
 
 async def test_a_whole_new_text_leaves_what_others_wrote_meanwhile(tmp_path: Path) -> None:
@@ -325,7 +330,7 @@ async def test_a_line_that_changed_is_told_and_can_then_be_changed_by_its_new_nu
         then=call("context", operation="edit_range", label="list", first_line=3, last_line=3, content="- 6 eggs"),
     )
     assert first[0] == (
-        "block list: those lines changed since you read them, and nothing was done; they are now:\n"
+        "block list: those lines have changed since you read them, so nothing was done. They are now:\n"
         "1: - ham\n2: - milk\n3: - 12 \\<block:x> eggs"
     )
     assert (first[1], second[1]) == (False, True)
@@ -367,7 +372,7 @@ async def test_who_is_asked_again_is_told_that_the_block_changed_meanwhile(tmp_p
         (second,) = (post.text for post in service.platform.posts if "is asking for your approval" in post.text)
         (first,) = await service.column("SELECT reason ->> 0 FROM permission_requests WHERE status <> 'waiting'")
         why = (
-            "block list has the permission partner, so overwrite requires approval "
+            "block list has the permission partner, so overwrite needs approval "
             "(again, because the block has changed: version 1 then, 2 now)"
         )
         assert "again" not in first
