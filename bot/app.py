@@ -20,9 +20,9 @@ from bot.interfaces.web.conversations import Talk
 from bot.interfaces.web.server import PageMarks, WebParts, WebServer
 from bot.runtime.supervision import Work, failure_words
 from bot.services.composition import ServedConstellations, Services
-from bot.services.people.web_access import OnceRequests
+from bot.services.idempotent_requests import IdempotentRequests
 from bot.services.served_folder import ServedRegistry, open_shared
-from bot.services.system.halt import Restart
+from bot.services.system.restart import Restart
 from memory import agents
 from memory.store.clock import Clock, utc_now
 from memory.store.database import Database
@@ -160,7 +160,7 @@ async def build(
             served.shared.fronts.beside["continuous backup"] = lambda: not replication.failing
         router, marks = served.router, PageMarks(services.database)
         talk, links, access = Talk(services, router, web.source), served.shared.sign_in_links, served.shared.web_access
-        once = OnceRequests(served.shared.constellations.registry, clock)
+        once = IdempotentRequests(served.shared.constellations.registry, clock)
         others = served.shared.audience.other_audiences
         server = WebServer(config, web, links, access, talk, services, clock, marks, once, others)
         yield App(served, services, connected, server, Telemetry(config.telemetry.otlp, served.opened, clock))

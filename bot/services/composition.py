@@ -40,6 +40,7 @@ from bot.runtime.previews import Broadcast, Previews, Progress, TypingIndicator
 from bot.runtime.replication import Replication
 from bot.runtime.router import Router
 from bot.runtime.supervision import Work
+from bot.services.agents.addressees import Addressees
 from bot.services.agents.agents import Agents
 from bot.services.agents.constellations import ConstellationCommands
 from bot.services.agents.coordination import Coordination
@@ -71,14 +72,15 @@ from bot.services.people.sign_in_links import SignInLinks
 from bot.services.people.tasks import TaskLists
 from bot.services.people.web_access import WebAccess
 from bot.services.registry import Clocks, Guard, Registry
-from bot.services.status import Doctor, Status
+from bot.services.status import Doctor, FrontEndStates, Status
 from bot.services.system.backups import Backups, Databases
 from bot.services.system.configuration import ConfigurationFile
-from bot.services.system.front_ends import AgentChats, FrontEndStates, Gaps, HeardPlaces
-from bot.services.system.halt import Halt, Restart
+from bot.services.system.halt import Halt
 from bot.services.system.inbox import Inbox
 from bot.services.system.jobs import Schedule, built_in_jobs
+from bot.services.system.missed_messages import Gaps, HeardPlaces
 from bot.services.system.outbox import Outbox
+from bot.services.system.restart import Restart
 from bot.services.system.sources import SourceSettings
 from bot.upkeep import entry_expansion
 from bot.upkeep.background_calls import Background, UpkeepDeps
@@ -153,7 +155,7 @@ class Services(Struct, frozen=True):
     heard_places: HeardPlaces
     fronts: FrontEndStates
     embedding: Embedding
-    talking: AgentChats
+    talking: Addressees
     data_sources: SourceSettings
     gaps: Gaps
     registry: Registry
@@ -290,7 +292,7 @@ class _Maker:
             heard_places=HeardPlaces(self.constellation.id, shared.constellations),
             fronts=shared.fronts,
             embedding=answers.embedding,
-            talking=AgentChats(self.database, places, receive),
+            talking=Addressees(self.database, places, receive),
             data_sources=data_sources,
             gaps=Gaps(self.database, clock, settle),
             registry=self._registry(answers, jobs, (spending, data_sources, status)),

@@ -29,7 +29,7 @@ from bot.services.people.sign_in_links import SignInLinks
 from bot.services.people.web_access import WebAccess
 from bot.services.registry import ArgumentNames, Operation, Registry, Suggested
 from bot.services.results import Plain, Result
-from bot.services.system.halt import Restart
+from bot.services.system.restart import Restart
 from bot.upkeep.embedding import Embedders
 from memory.store.clock import Clock, utc_now
 from memory.store.constellations import Constellation, Constellations

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from bot.agents.permissions.who_may import Action
 from bot.config.loader import environment
@@ -19,7 +19,6 @@ from bot.services.caller import Caller, Via
 from bot.services.names import command_to_answer
 from bot.services.registry import Options, operation
 from bot.services.status_results import FindingRow, Findings, ModelState, ServiceStatus
-from bot.services.system.front_ends import FrontEndStates
 from bot.services.transactions import Service
 from memory import agents
 from memory.blocks.repair import damage_since
@@ -58,6 +57,17 @@ class Doctor(Struct, frozen=True):
 
 
 _DAMAGE_SHOWN = timedelta(days=30)
+
+
+class FrontEndStates(Struct, frozen=True):
+    """The status of the service's front ends; each adds its own when it is connected."""
+
+    words: dict[str, Callable[[], str]] = field(default_factory=dict)
+    """For people, by name."""
+    ready: dict[str, Callable[[], bool]] = field(default_factory=dict)
+    """Whether messages are received there."""
+    beside: dict[str, Callable[[], bool]] = field(default_factory=dict)
+    """Whether other parts of it work, without which messages are still received."""
 
 
 class Status(Service, frozen=True):

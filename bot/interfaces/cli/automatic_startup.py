@@ -16,7 +16,7 @@ from bot.agents.permissions.who_may import Action
 from bot.config import Config
 from bot.config.systemd_notifications import runs_for_account
 from bot.errors import UserError
-from bot.interfaces.control.async_client import hold
+from bot.interfaces.control.client import hold
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.registry import AT_TERMINAL, Options, operation
 from memory.store.data_folder import DataFolder

@@ -15,7 +15,7 @@ from pydantic import ConfigDict, Field
 from bot.agents.permissions.who_may import Action
 from bot.config import Config
 from bot.errors import UserError
-from bot.interfaces.control.async_client import hold
+from bot.interfaces.control.client import hold
 from bot.interfaces.exit_codes import exit_code
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.registry import Options, Param, operation

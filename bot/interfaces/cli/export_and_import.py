@@ -18,7 +18,7 @@ from bot.agents.permissions.who_may import Action
 from bot.config import Config
 from bot.errors import CallError, UserError
 from bot.interfaces.cli import streams
-from bot.interfaces.control.async_client import hold
+from bot.interfaces.control.client import hold
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.names import NO_CONSTELLATION, find, find_agent, find_group, require_name
 from bot.services.registry import Arguments, Options, Param, operation

@@ -11,7 +11,7 @@ from pydantic import Field
 from bot.agents.permissions.who_may import Action
 from bot.config import Config
 from bot.errors import UserError
-from bot.interfaces.control.async_client import hold
+from bot.interfaces.control.client import hold
 from bot.runtime.replication import replica_of
 from bot.services.caller import TERMINAL_ONLY, Caller, Via
 from bot.services.people.erasure_everywhere import Eraser

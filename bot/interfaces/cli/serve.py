@@ -19,7 +19,7 @@ from bot.interfaces.web.server import WebServer
 from bot.services.caller import owner_at_terminal
 from bot.services.people.sign_in_links import sign_in_words
 from bot.services.registry import Registry
-from bot.services.system.halt import begin_anew
+from bot.services.system.restart import begin_anew
 from memory.store import heap
 from memory.store.clock import utc_now
 from memory.store.faults import commit_point

@@ -1,8 +1,8 @@
-"""The process that uses a data folder, and calls to it over its control socket."""
+"""Client of the control socket for what has an event loop: calls to the process that uses a data folder."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterator
-from contextlib import ExitStack, aclosing, contextmanager, suppress
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, suppress
 from typing import Any
 
 from msgspec import Struct
@@ -17,11 +17,8 @@ from bot.interfaces.control.client import (
     parse_reply,
     request_line,
     silent,
-    user_of,
 )
 from memory.store.data_folder import DataFolder
-from memory.store.errors import FolderLocked
-from texts import _
 
 ANSWER_SECONDS = 30.0
 _LONGEST_REPLY = 1 << 24
@@ -81,16 +78,3 @@ class Holder(Struct, frozen=True):
 def holder_of(folder: DataFolder) -> Holder | None:
     """The process that uses the data folder; None without one. Creates nothing."""
     return Holder(folder) if is_used(folder) else None
-
-
-@contextmanager
-def hold(folder: DataFolder, then: str) -> Iterator[None]:
-    """Hold a data folder. Raises FolderLocked, whose text names its user and ends with `then`, the remedy."""
-    with ExitStack() as stack:
-        try:
-            stack.enter_context(folder.lock())
-        except FolderLocked as error:
-            used = folder.holder() is not None
-            who = user_of(folder) if used else _("Another process was using the data folder a moment ago")
-            raise FolderLocked(f"{who}. {then}") from error
-        yield

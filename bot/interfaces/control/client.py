@@ -1,8 +1,12 @@
-"""Client of the control socket without an event loop, which takes a while to load; `async_client.py` uses one."""
+"""Client of the control socket without an event loop, which takes a while to load; `async_client.py` uses one.
+
+What works on the files instead holds the data folder (`hold`), so that no service starts meanwhile.
+"""
 
 import json
 import socket
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
 from typing import Any, TypeVar, overload
 
 import msgspec
@@ -10,6 +14,7 @@ from msgspec import Struct
 
 from bot.errors import UserError
 from memory.store.data_folder import DataFolder
+from memory.store.errors import FolderLocked
 from texts import _, error_text
 
 CONNECT_SECONDS = 5.0
@@ -156,3 +161,16 @@ def user_of(folder: DataFolder) -> str:
     process = folder.holder()
     who = _("Process {number}", number=process) if process else _("Another process")
     return _("{who} is using the data folder {path}", who=who, path=folder.path)
+
+
+@contextmanager
+def hold(folder: DataFolder, then: str) -> Iterator[None]:
+    """Hold a data folder. Raises FolderLocked, whose text names its user and ends with `then`, the remedy."""
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(folder.lock())
+        except FolderLocked as error:
+            used = folder.holder() is not None
+            who = user_of(folder) if used else _("Another process was using the data folder a moment ago")
+            raise FolderLocked(f"{who}. {then}") from error
+        yield

@@ -11,8 +11,8 @@ from discord import app_commands
 from bot.errors import UserError
 from bot.interfaces.discord.callers import is_elsewhere
 from bot.interfaces.discord.responses import Interaction, Tree, answer_now, suggests
+from bot.services.agents.addressees import Addressee
 from bot.services.composition import ServedConstellations
-from bot.services.system.front_ends import Addressee
 from memory.store.clock import Clock
 from sources.base import Kind, Notification
 from sources.discord import answer_rules, conversion

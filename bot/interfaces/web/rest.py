@@ -14,8 +14,8 @@ from bot.interfaces.version import version
 from bot.interfaces.web.refusals import Refusal, problem
 from bot.interfaces.web.request import FAILURES, Context, offered
 from bot.services.caller import Unconfirmed, Via
+from bot.services.idempotent_requests import IdempotentRequest, StoredResponse
 from bot.services.memory.block_results import History, ShownBlock
-from bot.services.people.web_access import OnceRequest, StoredResponse
 from bot.services.registry import Operation
 from bot.services.results import Listing, Result
 from memory.people.web_keys import RequestState
@@ -75,7 +75,7 @@ async def operate(ctx: Context) -> Response:
     if not given or ctx.request.method != "POST" or ctx.key is None:
         return await _operate(ctx)
     asks = "\n".join([name, *(ctx.request.headers.get(each, "") for each in _ASKS)]).encode()
-    once = OnceRequest.of(ctx.key.id, given, asks + b"\n" + await ctx.request.body())
+    once = IdempotentRequest.of(ctx.key.id, given, asks + b"\n" + await ctx.request.body())
     match await ctx.web.once.begin(once):
         case StoredResponse(status, body):
             kind = "application/json" if status < 400 else "application/problem+json"

@@ -20,8 +20,9 @@ from bot.errors import UserError
 from bot.interfaces.web import recent_logs
 from bot.interfaces.web.conversations import Talk
 from bot.services.composition import Services
+from bot.services.idempotent_requests import IdempotentRequests
 from bot.services.people.sign_in_links import SignInLinks
-from bot.services.people.web_access import OnceRequests, WebAccess
+from bot.services.people.web_access import WebAccess
 from memory.people.audience import Audience
 from memory.queue import telemetry
 from memory.store.clock import Clock
@@ -96,7 +97,7 @@ class WebServer(Struct, frozen=True):
     services: Services
     clock: Clock
     marks: PageMarks
-    once: OnceRequests
+    once: IdempotentRequests
     other_audiences: Callable[[PersonId], tuple[Audience, ...]]
     """What was said alone to the other accounts of a person."""
 

@@ -1,9 +1,7 @@
-"""Access to the dashboard and the API: browser sessions, tokens of programs, requests that are done once."""
+"""Access to the dashboard and the API: browser sessions and tokens of programs."""
 
-import functools
-import hashlib
 from collections.abc import Callable, Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Annotated, ClassVar, Literal
 
 from msgspec import Struct
@@ -18,12 +16,11 @@ from bot.services.registry import AT_TERMINAL, CHANGES_AT_TERMINAL, Param, Sugge
 from bot.services.results import Listing, Markup, Result, Row
 from memory import agents
 from memory.people import web_keys
-from memory.people.web_keys import KeyScope, Kind, RequestState, WebKey
+from memory.people.web_keys import KeyScope, Kind, WebKey
 from memory.store.clock import Clock
 from memory.store.database import Database
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId, PersonId, code
-from memory.store.recent import RecentValues
 from sources.api import DASHBOARD
 from texts import _, gettext_noop, ngettext
 
@@ -158,48 +155,3 @@ class WebAccess(Struct, frozen=True):
         names = await self.home.read(lambda rows: {each.id: each.name for each in agents.every_agent(rows)})
         found = await self.registry.read(lambda rows: web_keys.listing(rows, kind, now))
         return tuple(KeyRow.of(each, names) for each in found)
-
-
-_HELD, _MOST_HELD = timedelta(minutes=10), 100
-
-
-class OnceRequest(Struct, frozen=True):
-    """A request to be done once: who asks (token or session), its key, and its content."""
-
-    key: str
-    given: bytes
-    asks: bytes
-
-    @classmethod
-    def of(cls, key: str, given: str, asks: bytes) -> "OnceRequest":
-        return cls(key, *(hashlib.blake2b(each, digest_size=32).digest() for each in (given.encode(), asks)))
-
-
-class StoredResponse(Struct, frozen=True):
-    status: int
-    body: bytes
-    at: datetime
-
-
-class OnceRequests:
-    def __init__(self, registry: Database, clock: Clock) -> None:
-        self._registry, self._clock = registry, clock
-        self._held: RecentValues[OnceRequest, StoredResponse] = RecentValues(_MOST_HELD)
-
-    async def begin(self, request: OnceRequest) -> RequestState | StoredResponse:
-        """The request's state; a new request is in progress from now on."""
-        now = self._clock()
-        work = functools.partial(
-            web_keys.begin_request, key=request.key, given=request.given, request=request.asks, now=now
-        )
-        known = await self._registry.write(_WRITE, work, durable=True)
-        held = self._held.get(request)
-        return held if known is RequestState.BEFORE and held is not None and now - held.at < _HELD else known
-
-    async def end(self, request: OnceRequest, answer: tuple[int, bytes] | None) -> None:
-        """Keep the request's answer; None: nothing was done, and it can be sent again."""
-        if answer is not None:
-            self._held.put(request, StoredResponse(*answer, self._clock()))
-            return
-        work = functools.partial(web_keys.forget_request, key=request.key, given=request.given)
-        await self._registry.write(_WRITE, work, durable=True)

@@ -1,17 +1,13 @@
 """Commands of the emergency halt: everything stops and stays stopped, also across restarts, until it is released."""
 
-import asyncio
-import os
-import sys
 from collections.abc import Callable
 from contextlib import suppress
-from typing import ClassVar, NoReturn
+from typing import ClassVar
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from bot.agents.permissions.who_may import Action
-from bot.config import load_here
-from bot.errors import ConfigError, UserError
+from bot.errors import UserError
 from bot.runtime.halt import HaltState
 from bot.services.caller import Caller
 from bot.services.names import command_to_answer
@@ -74,32 +70,3 @@ class Halt(Struct, frozen=True):
             if command := await self.database.read(command_to_answer):
                 return _("Released, but no agent answers. {command} changes that.", command=command)
         return _("Released. I am answering the waiting messages in order.")
-
-
-class Restart(Struct, frozen=True):
-    """A restart by the owner: it sets `wanted`, then the server shuts down and calls `begin_anew`."""
-
-    possible: bool
-    """Whether this process is a service (`carina run`), not a chat that ends with its user."""
-    wanted: asyncio.Event = field(default_factory=asyncio.Event)
-
-    @operation("restart", "Restart the service gracefully", Action.RESTART, Options(changes=True, running=True))
-    async def restart(self, _caller: Caller) -> str:
-        """Have it done. Raises UserError where the configuration is wrong: then nothing is ended."""
-        if not self.possible:
-            raise UserError("This service was started by a chat and ends with it, so it cannot be restarted.")
-        try:
-            load_here()
-        except ConfigError as error:
-            raise UserError(
-                "The configuration is not valid, so the old one stays in use: {error}", error=error
-            ) from error
-        self.wanted.set()
-        return _("Restarting. I will finish my current answers first, so it will take a few seconds.")
-
-
-def begin_anew() -> NoReturn:
-    """Replace this process, after its orderly shutdown, by the same program with the same arguments."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])

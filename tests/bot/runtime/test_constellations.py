@@ -17,7 +17,7 @@ from bot.runtime.intake import to_arrival
 from bot.services.caller import Caller, Location, PlaceScope, Via
 from bot.services.composition import ServedConstellations, Services
 from bot.services.served_folder import ServedRegistry, open_shared
-from bot.services.system.halt import Restart
+from bot.services.system.restart import Restart
 from memory import jobs
 from memory.jobs import NewJob
 from memory.people.audience import OWNER, Scope, Trust

@@ -1,28 +1,21 @@
-"""What front ends share with the services: their status, and their stored state."""
+"""Messages that front ends missed: how far each place was read, the gaps that are still to be read, and their end."""
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import datetime
 
 from msgspec import Struct, field
 
-from bot.errors import UserError
-from bot.services.names import find_agent, find_group
-from bot.services.people.place_settings import Places
 from bot.services.transactions import Service, reads
 from bot.storage_retry import until_stored
-from memory import agents
 from memory.people import access
 from memory.queue import inbox, missed_messages
 from memory.queue.messages import Message, newest_heard
 from memory.queue.missed_messages import Gap, Span
 from memory.store.constellations import Constellations
-from memory.store.database import Database, Rows
+from memory.store.database import Rows
 from memory.store.faults import commit_point
-from memory.store.ids import ConstellationId, GroupId, PersonId, PlaceId
+from memory.store.ids import ConstellationId, PersonId, PlaceId
 from memory.store.logs import Log
-from memory.store.records import replace
-from sources.base import Notification, Place
-from texts import _
 
 _NOTE = commit_point("gaps.note")
 _TRY = commit_point("gaps.try")
@@ -31,7 +24,7 @@ _CLOSE = commit_point("gaps.close")
 
 _SOURCE, _AT_ONCE = "discord", 20
 
-_log = Log("bot.services.system.front_ends")
+_log = Log("bot.services.system.missed_messages")
 
 
 class Gaps(Service, frozen=True):
@@ -87,63 +80,6 @@ class Gaps(Service, frozen=True):
         """The persons whose direct messages were never heard, and since when they are let in."""
         since = {each.subject: each.at for each in access.rules(rows) if each.rule is access.Rule.ALLOW}
         return {person: since.get(person) for person in missed_messages.never_wrote(rows, persons)}
-
-
-class Addressee(Struct, frozen=True):
-    """Who is addressed: the name as written, and the group that answers."""
-
-    name: str
-    group: GroupId
-
-
-class AgentChats(Struct, frozen=True):
-    """Direct messages to agents in one constellation; `receive` accepts them like any other."""
-
-    database: Database
-    places: Places
-    receive: Callable[[Notification], None]
-
-    @reads
-    def names(self, rows: Rows) -> list[str]:
-        return [agent.name for agent in agents.agents(rows)]
-
-    @reads
-    def agent(self, rows: Rows, name: str, place: Place) -> Addressee:
-        """An agent by name, in the place's group if it is in it, else in its first group.
-
-        Raises UserError.
-        """
-        found = find_agent(rows, name)
-        if found.status != "active":
-            raise UserError("{name} is {status}, so it does not answer.", name=found.name, status=_(found.status))
-        here = self.places.answering(place, "")
-        groups = [each for each in agents.groups_of(rows, found.id) if each.speaks(found.id)]
-        if not groups:
-            raise UserError("{name} is in no group. `carina group add member` adds it to one.", name=found.name)
-        return Addressee(found.name, next((each for each in groups if each.id == here), groups[0]).id)
-
-    @reads
-    def group(self, rows: Rows, name: str) -> Addressee:
-        """A group by name. Raises UserError."""
-        found = find_group(rows, name)
-        if not agents.answering(rows, found):
-            raise UserError("Everyone in {name} is archived, so nobody answers.", name=found.name)
-        return Addressee(found.name, found.id)
-
-    def say(self, notification: Notification, to: Addressee) -> None:
-        """Let the addressee answer a person's message, whose text begins with that name as if it were typed."""
-        self.receive(replace(notification, text=f"{to.name}: {notification.text}", to=to.group))
-
-
-class FrontEndStates(Struct, frozen=True):
-    """The status of the service's front ends; each adds its own when it is connected."""
-
-    words: dict[str, Callable[[], str]] = field(default_factory=dict)
-    """For people, by name."""
-    ready: dict[str, Callable[[], bool]] = field(default_factory=dict)
-    """Whether messages are received there."""
-    beside: dict[str, Callable[[], bool]] = field(default_factory=dict)
-    """Whether other parts of it work, without which messages are still received."""
 
 
 class HeardPlaces(Struct, frozen=True):

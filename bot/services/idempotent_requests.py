@@ -1,0 +1,60 @@
+"""Requests of programs that are done once, however often they are sent, and the responses to send again."""
+
+import functools
+import hashlib
+from datetime import datetime, timedelta
+
+from msgspec import Struct
+
+from memory.people import web_keys
+from memory.people.web_keys import RequestState
+from memory.store.clock import Clock
+from memory.store.database import Database
+from memory.store.faults import commit_point
+from memory.store.recent import RecentValues
+
+_WRITE = commit_point("web.request")
+
+_HELD, _MOST_HELD = timedelta(minutes=10), 100
+
+
+class IdempotentRequest(Struct, frozen=True):
+    """A request to be done once: who asks (token or session), its key, and its content."""
+
+    key: str
+    given: bytes
+    asks: bytes
+
+    @classmethod
+    def of(cls, key: str, given: str, asks: bytes) -> "IdempotentRequest":
+        return cls(key, *(hashlib.blake2b(each, digest_size=32).digest() for each in (given.encode(), asks)))
+
+
+class StoredResponse(Struct, frozen=True):
+    status: int
+    body: bytes
+    at: datetime
+
+
+class IdempotentRequests:
+    def __init__(self, registry: Database, clock: Clock) -> None:
+        self._registry, self._clock = registry, clock
+        self._held: RecentValues[IdempotentRequest, StoredResponse] = RecentValues(_MOST_HELD)
+
+    async def begin(self, request: IdempotentRequest) -> RequestState | StoredResponse:
+        """The request's state; a new request is in progress from now on."""
+        now = self._clock()
+        work = functools.partial(
+            web_keys.begin_request, key=request.key, given=request.given, request=request.asks, now=now
+        )
+        known = await self._registry.write(_WRITE, work, durable=True)
+        held = self._held.get(request)
+        return held if known is RequestState.BEFORE and held is not None and now - held.at < _HELD else known
+
+    async def end(self, request: IdempotentRequest, answer: tuple[int, bytes] | None) -> None:
+        """Keep the request's answer; None: nothing was done, and it can be sent again."""
+        if answer is not None:
+            self._held.put(request, StoredResponse(*answer, self._clock()))
+            return
+        work = functools.partial(web_keys.forget_request, key=request.key, given=request.given)
+        await self._registry.write(_WRITE, work, durable=True)
