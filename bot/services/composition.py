@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from msgspec import Struct, field
 
 from bot.agents import patrols
-from bot.agents.agenda.calendar import EventJob
+from bot.agents.agenda.calendar_events import EventJob
 from bot.agents.agenda.personal_messages import PersonalMessages
 from bot.agents.agenda.quiet_hours import owners_quiet
 from bot.agents.agenda.reminders import ReminderJob

@@ -15,7 +15,7 @@ from bot.agents.agenda.tasks import find_one
 from bot.agents.owner_notices import Notices, own_place
 from memory import jobs
 from memory.agenda import reminders
-from memory.agenda.calendar import ANNOUNCED
+from memory.agenda.calendar_events import ANNOUNCED
 from memory.agenda.reminders import ListedReminder, Reminder, Status, job_id
 from memory.jobs import NewJob, ReminderDue
 from memory.people import person_settings

@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from bot.agents.agenda import calendar
+from bot.agents.agenda import calendar_events
 from bot.agents.agenda import reminders as reminding
 from bot.agents.agenda.reminders import on_clocks
 from bot.agents.agenda.tasks import TaskChanges, find_task, tree
@@ -16,9 +16,9 @@ from bot.agents.permissions.approval_rules import Caution
 from bot.agents.permissions.who_may import Selves
 from bot.agents.tools.base import A_contra, Arguments, Brief, Needs, Outcome, Rarely, StoreTool, ToolContext
 from bot.errors import ToolError
-from memory.agenda import calendar as appointments
+from memory.agenda import calendar_events as appointments
 from memory.agenda import reminders, tasks
-from memory.agenda.calendar import Event
+from memory.agenda.calendar_events import Event
 from memory.agenda.reminders import ListedReminder, Reminder
 from memory.agenda.tasks import Priority, Status, Task
 from memory.people import person_settings
@@ -162,7 +162,10 @@ class EventArguments(Arguments):
     )
     ends: str = Field(default="", max_length=200, description='add: when it ends, as "at 19:30"')
     reminder_minutes: int = Field(
-        default=calendar.REMINDER_MINUTES, ge=-1, le=44_640, description="add: how long before to tell them; -1: never"
+        default=calendar_events.REMINDER_MINUTES,
+        ge=-1,
+        le=44_640,
+        description="add: how long before to tell them; -1: never",
     )
     days: int = Field(default=31, ge=1, le=3_660, description="list: how many days ahead")
     which: str = Field(default="", description="cancel: its number, or words from it")
@@ -183,30 +186,30 @@ class EventsTool(AgendaTool[EventArguments]):
         turn, people = context.turn, self._people(context)
         if arguments.operation == "add":
             by = people[0], turn.place, turn.scope.audience, turn.trust
-            times = calendar.EventTimes(arguments.when, arguments.ends, arguments.reminder_minutes)
+            times = calendar_events.EventTimes(arguments.when, arguments.ends, arguments.reminder_minutes)
             new = Event(arguments.title, *by, agent=turn.agent)
-            event = calendar.plan(tx, new, times, people, self._zone, context.now)
-            (planned,) = calendar.lines([(event.starts_at, event)], event.zone)
+            event = calendar_events.plan(tx, new, times, people, self._zone, context.now)
+            (planned,) = calendar_events.lines([(event.starts_at, event)], event.zone)
             return Outcome(say("written down: {event}", event=planned), _event_data(event.starts_at, event, event.zone))
         found = appointments.listing(tx, turn.scope, people)
         if arguments.operation == "cancel":
-            event = calendar.find(found, arguments.which)
+            event = calendar_events.find(found, arguments.which)
             appointments.cancel(tx, event, context.now)
             return Outcome(say("canceled: {title}", title=event.title), {"id": str(event.id), "text": event.title})
-        comes = calendar.upcoming(found, context.now, arguments.days)
+        comes = calendar_events.upcoming(found, context.now, arguments.days)
         zone = self._clocks(tx, people)
         data = [_event_data(at, each, zone) for at, each in comes]
         until = context.now + timedelta(days=arguments.days)
         due = reminding.listing(tx, turn.scope, people, self._zone)
         due = [each for each in due if each.next_at is not None and each.next_at <= until]
-        told = calendar.lines(comes, zone) + (["Reminders:", *reminding.lines(due, zone)] if due else [])
+        told = calendar_events.lines(comes, zone) + (["Reminders:", *reminding.lines(due, zone)] if due else [])
         shown = joined(map(line, told)) or say("Nothing is planned that may be mentioned here.")
         return Outcome(shown, {"events": data, "reminders": [_listed(each, zone, context.turn.place) for each in due]})
 
 
 def _event_data(at: datetime, event: Event, zone: str) -> dict[str, Any]:
-    when = calendar.on_clocks(at, event, zone)
-    ends = calendar.end_of(at, event)
+    when = calendar_events.on_clocks(at, event, zone)
+    ends = calendar_events.end_of(at, event)
     return {
         "id": str(event.id),
         "text": event.title,

@@ -6,18 +6,18 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from bot.agents.agenda import calendar
+from bot.agents.agenda import calendar_events
 from bot.agents.agenda import reminders as reminding
-from bot.agents.agenda.calendar import EventTimes
+from bot.agents.agenda.calendar_events import EventTimes
 from bot.agents.permissions.who_may import Action
 from bot.services.caller import DISCORD_ONLY, Caller
 from bot.services.registry import KEEPS, LISTS, Arguments, Options, Param, operation, suggestions
 from bot.services.results import Entry, Listing, Markup, Result, Row, relative
 from bot.services.transactions import ZonedService
 from memory import jobs
-from memory.agenda import calendar as appointments
+from memory.agenda import calendar_events as appointments
 from memory.agenda import reminders
-from memory.agenda.calendar import Event
+from memory.agenda.calendar_events import Event
 from memory.agenda.reminders import Reminder
 from memory.people import person_settings
 from memory.people.audience import Scope
@@ -69,7 +69,7 @@ class AddEvent(Arguments):
     ends: Annotated[str, Field(max_length=200), Param("When it ends, such as “at 19:30”")] = ""
     minutes: Annotated[
         int, Field(ge=-1, le=_MINUTES), Param("How many minutes before the event to remind you; -1 for never")
-    ] = calendar.REMINDER_MINUTES
+    ] = calendar_events.REMINDER_MINUTES
 
 
 class SetClocks(Arguments):
@@ -249,7 +249,7 @@ class Agenda(ZonedService, frozen=True):
         alone, selves = caller.alone, self.people.selves(caller.person)
         new = Event(arguments.title, caller.person, alone.place, alone.scope.audience, caller.trust)
         times = EventTimes(arguments.when, arguments.ends, arguments.minutes)
-        kept = calendar.plan(tx, new, times, selves, self.zone, self.clock())
+        kept = calendar_events.plan(tx, new, times, selves, self.zone, self.clock())
         return Entry(done=_("Added"), row=_event(kept.starts_at, kept, kept.zone))
 
     @suggestions("events")
@@ -258,7 +258,7 @@ class Agenda(ZonedService, frozen=True):
 
     @operation("events.list", "List upcoming events", Action.AGENDA, LISTS)
     def list_events(self, rows: Rows, caller: Caller, days: _Days = 31) -> Listing[EventRow]:
-        coming = calendar.upcoming(appointments.listing(rows, *self._own(caller)), self.clock(), days)
+        coming = calendar_events.upcoming(appointments.listing(rows, *self._own(caller)), self.clock(), days)
         found = (_event(at, each, self.zone_of(rows, caller)) for at, each in coming)
         return Listing.of(found, _("You have no upcoming events here."))
 
@@ -267,7 +267,7 @@ class Agenda(ZonedService, frozen=True):
         own, now = self._own(caller), self.clock()
         until = now + timedelta(days=days)
         comes = reminding.occurrences(rows, *own, self.zone, until)
-        begins = calendar.occurrences(appointments.listing(rows, *own), now, until)
+        begins = calendar_events.occurrences(appointments.listing(rows, *own), now, until)
         found = [CalendarRow.from_record(each, at=at, kind="reminder") for at, each in comes]
         found += [CalendarRow.from_record(each, at=at, kind="event", text=each.title) for at, each in begins]
         return Listing.of(found)
@@ -275,15 +275,15 @@ class Agenda(ZonedService, frozen=True):
     @operation("events.move", "Move an event to another time", Action.AGENDA)
     def move_event(self, tx: Tx, caller: Caller, event: _Event, when: _Moved) -> Entry[EventRow]:
         found, selves = (
-            calendar.find(appointments.listing(tx, *self._own(caller)), event),
+            calendar_events.find(appointments.listing(tx, *self._own(caller)), event),
             self.people.selves(caller.person),
         )
-        kept = calendar.move(tx, found, when, selves, self.zone, self.clock())
+        kept = calendar_events.move(tx, found, when, selves, self.zone, self.clock())
         return Entry(done=_("Moved"), row=_event(kept.starts_at, kept, kept.zone))
 
     @operation("events.cancel", "Cancel an event and its repetitions", Action.AGENDA)
     def cancel_event(self, tx: Tx, caller: Caller, event: _Event) -> str:
-        found = calendar.find(appointments.listing(tx, *self._own(caller)), event)
+        found = calendar_events.find(appointments.listing(tx, *self._own(caller)), event)
         appointments.cancel(tx, found, self.clock())
         return _("Canceled: {title}", title=found.title)
 
@@ -326,7 +326,7 @@ class Agenda(ZonedService, frozen=True):
 
 
 def _event(at: datetime, event: appointments.Event, zone: str) -> EventRow:
-    times = {"at": _local(at, zone), "ends": _local(calendar.end_of(at, event), zone)}
+    times = {"at": _local(at, zone), "ends": _local(calendar_events.end_of(at, event), zone)}
     return EventRow.from_record(event, **times, repeats=reminding.repetition(event.trigger))
 
 

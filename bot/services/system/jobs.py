@@ -20,7 +20,7 @@ from bot.upkeep.evaluations import EVALUATE
 from bot.upkeep.housekeeping import OPTIMIZE, SLEEPTIME, SWEEP, TIDY
 from bot.upkeep.scheduled_summaries import DAY_BEGINS, OF_AGENTS, OF_DAYS
 from memory import jobs
-from memory.agenda import calendar, reminders
+from memory.agenda import calendar_events, reminders
 from memory.jobs import Job, NewJob, Status
 from memory.store.database import Rows, Tx
 from memory.store.faults import commit_point
@@ -252,7 +252,7 @@ def _own_words(rows: Rows, caller: Caller, job: Job) -> str:
     number = int(subject) if subject.isdecimal() else 0
     if name == "reminder" and (reminder := reminders.by_id(rows, ReminderId(number))):
         of, audience, words = reminder.person, reminder.audience, reminder.text
-    elif name == "event" and (event := calendar.by_id(rows, EventId(number))):
+    elif name == "event" and (event := calendar_events.by_id(rows, EventId(number))):
         of, audience, words = event.person, event.audience, event.title
     else:
         return ""

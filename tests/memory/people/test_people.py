@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from memory import activity, blocks, coordination, group_runs, jobs, permission_requests, spending
-from memory.agenda import calendar, reminders, tasks
-from memory.agenda.calendar import Event
+from memory.agenda import calendar_events, reminders, tasks
+from memory.agenda.calendar_events import Event
 from memory.agenda.reminders import Reminder
 from memory.agenda.tasks import Task
 from memory.blocks import CONSTELLATION_OWNER, Author, NewBlock
@@ -273,7 +273,7 @@ def lived(tx: Tx) -> None:
     spending.reserve(tx, spending.Spender(running.id, STAR, ANN, None), 0.1, 100, NOON)
     trust, own = Trust.APPROVED, person_audience(ANN)
     reminders.add(tx, Reminder(SECRET, ANN, DIRECT.id, own, trust, "{}", "UTC"), NOON)
-    calendar.add(tx, Event(SECRET, ANN, DIRECT.id, own, trust, "{}", "UTC", NOON), NOON)
+    calendar_events.add(tx, Event(SECRET, ANN, DIRECT.id, own, trust, "{}", "UTC", NOON), NOON)
     tasks.add(tx, Task(SECRET, ANN, own, trust, NOON))
     person_states.put(tx, ANN, own, SECRET, NOON)
     person_settings.put(tx, (ANN,), person_settings.Times("UTC"), NOON)

@@ -1,4 +1,4 @@
-"""Events: set, listed, and announced once each, some minutes before. `memory.agenda.calendar` has the rows."""
+"""Events: set, listed, and announced once each, some minutes before. `memory.agenda.calendar_events` has the rows."""
 
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -9,8 +9,8 @@ from bot.agents.agenda.personal_messages import PersonalMessages
 from bot.agents.agenda.reminders import clock_text, lateness, repetition, require_speaking_later
 from bot.agents.agenda.tasks import find_one
 from memory import jobs
-from memory.agenda import calendar
-from memory.agenda.calendar import ANNOUNCED, Event
+from memory.agenda import calendar_events
+from memory.agenda.calendar_events import ANNOUNCED, Event
 from memory.jobs import EventDue, NewJob
 from memory.people import person_settings
 from memory.queue import outbox
@@ -57,7 +57,7 @@ def plan(
     first = triggers.require(trigger, now)
     ends = None if not times.ends else _end(times.ends, first, now, zone)
     new = replace(new, trigger=triggers.dump(trigger), zone=zone, starts_at=first, ends_at=ends)
-    kept = calendar.add(tx, replace(new, reminder_minutes=None if times.minutes < 0 else times.minutes), now)
+    kept = calendar_events.add(tx, replace(new, reminder_minutes=None if times.minutes < 0 else times.minutes), now)
     if times.minutes >= 0:
         _remember(tx, kept, trigger, now)
     return kept
@@ -74,7 +74,7 @@ def move(tx: Tx, event: Event, when: str, people: tuple[PersonId, ...], default_
     minutes = -1 if event.reminder_minutes is None else event.reminder_minutes
     times = EventTimes(at.isoformat() if at else when, ends, minutes)
     kept = plan(tx, replace(event, id=EventId(snowflakes.next()), ends_at=None), times, people, default_zone, now)
-    calendar.cancel(tx, event, now)
+    calendar_events.cancel(tx, event, now)
     return kept
 
 
@@ -121,7 +121,7 @@ def _remember(tx: Tx, event: Event, trigger: Trigger, now: datetime) -> None:
     if isinstance(trigger, RecurrenceTrigger):
         before = replace(trigger, ahead=ahead)
         sooner = to_text(first) if first > planned else ""
-    named, made = calendar.job_id(event.id), triggers.dump(before)
+    named, made = calendar_events.job_id(event.id), triggers.dump(before)
     payload = EventDue(event.id, sooner)
     job = NewJob(named, EVENT, made, first, payload, event.person, event.audience, _GRACE)
     jobs.put(tx, job, now)
@@ -189,11 +189,11 @@ class EventJob(Struct, frozen=True):
         kinds.add(QueueJob(EVENT, self.announce))
 
     def announce(self, tx: Tx, firing: DueJob) -> JobResult:
-        event = calendar.by_id(tx, firing.job.read(EventDue).event)
+        event = calendar_events.by_id(tx, firing.job.read(EventDue).event)
         if event is None or event.person is None or event.cancelled:
             return JobResult(gettext_lazy("no longer needed"))
         if self.messages.opted_out(event.person):
-            calendar.cancel(tx, event, firing.now)
+            calendar_events.cancel(tx, event, firing.now)
         if kept := self.messages.kept_back(tx, event.person, firing.now):
             return kept
         zone = person_settings.zone_for(tx, self.messages.selves(event.person), event.zone)
