@@ -68,11 +68,11 @@ def tell_owner(deps: TurnDeps, tx: Tx, trouble: ModelTrouble, said: str, now: da
     key = f"trouble/{kind}/"
     if deps.notices.told_since(tx, key, now - _HOUR):
         return
-    told = gettext_noop("No language model is answering, so people get no answer: {trouble}.")
+    told = gettext_noop("No language model is answering: {trouble}. Until one does, people get no answer.")
     if apology:
-        told = gettext_noop("No language model is answering, so people read “{said}”: {trouble}.")
+        told = gettext_noop("No language model is answering: {trouble}. Until one does, people read “{said}”.")
     elif said:
-        told = gettext_noop("No language model is answering, so people get simple answers: {trouble}.")
+        told = gettext_noop("No language model is answering: {trouble}. Until one does, people get simple answers.")
     notices = deps.notices
     with deps.speaking_to(None), notices.reading():
         text = f"{_(told, said=apology, trouble=_(why))} {_('See more with `carina status`.')}"

@@ -176,7 +176,7 @@ def located(text: str, cwd: Path) -> Path:
     try:
         return cwd / Path(text).expanduser()
     except RuntimeError:
-        raise ValueError(_("a path; this machine has no user with the name after ~")) from None
+        raise ValueError(_("a path; no user of this machine has the name after ~")) from None
 
 
 def folder_problem(folder: Path) -> str:

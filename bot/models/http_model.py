@@ -380,7 +380,7 @@ class Assembly:
     def failed(self, event: object) -> Exception:
         return failed_in_stream(event, self._access.name, self._access.key)
 
-    def garbage(self, why: str = gettext_lazy("an event in an unexpected form")) -> Exception:
+    def garbage(self, why: str = gettext_lazy("an event in an unexpected format")) -> Exception:
         return no_answer(self._access.name, why)
 
 

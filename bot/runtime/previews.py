@@ -99,7 +99,7 @@ _MOST_WRITTEN = 400  # characters of each member's text in a progress message
 _WRITING = " …"
 _MARKS = {"running": "…", "done": "✓", "failed": "✗", "late": "✗"}
 _COUNTED = {
-    "ballot": ngettext_noop("{ended} of {count} ballot in", "{ended} of {count} ballots in"),
+    "ballot": ngettext_noop("{ended} of {count} ballot cast", "{ended} of {count} ballots cast"),
     "answer": ngettext_noop("{ended} of {count} answer done", "{ended} of {count} answers done"),
     "task": ngettext_noop("{ended} of {count} task done", "{ended} of {count} tasks done"),
 }

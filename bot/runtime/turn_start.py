@@ -175,8 +175,8 @@ def _tell_owner(tx: Tx, row: InRow, group: Group, notices: Notices, now: datetim
     with notices.reading():
         text = _(
             "Nobody answers in {place}: every agent of the group {group_name} is archived or "
-            "hibernated. `carina agent wake` wakes one, `carina agent restore` restores one, and what was "
-            "said in the last {count} days is answered then.",
+            "hibernated. Wake one with `carina agent wake`, or restore one with `carina agent restore`. I will "
+            "then answer the messages of the last {count} days.",
             place=place_title(place_named(tx, row.place, Scope(OWNER))),
             group_name=group.name,
             count=inbox.KEPT.days,

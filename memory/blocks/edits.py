@@ -240,7 +240,7 @@ def changeable(block: Block, path: str, *, by_system: bool = False) -> Target:
     """The part at a path, if it may be changed. Raises Refused, BlockRefused."""
     if block.is_text and path:
         raise Refused(
-            "block {address} is one text, without fields: append to it, replace part of it or rewrite it",
+            "block {address} is plain text, without fields: append to it, replace part of it or rewrite it",
             address=block.address,
         )
     if not path and isinstance(block.schema, MapSchema | CompositeSchema):

@@ -77,7 +77,7 @@ def _writable(block: Block, path: str) -> Target:
             "Discord `field`), or ask the agent"
         )
     if path and block.is_text:
-        raise Refused("block {label} is one text, without fields", label=block.label)
+        raise Refused("block {label} is plain text, without fields", label=block.label)
     target = changeable(block, path)
     if target.is_log:
         raise BlockRefused("{path} is a log: its entries cannot be changed", path=path or block.label)

@@ -336,7 +336,7 @@ def test_a_file_that_is_no_text_is_named(tmp_path: Path) -> None:
         ("carina.toml/deep/down", "carina.toml is not a folder"),
         ("leads-nowhere", "leads-nowhere is not a folder"),
         ("x" * 300, "too long"),
-        ("~nobody-of-this-name/data", "this machine has no user with the name after ~"),
+        ("~nobody-of-this-name/data", "no user of this machine has the name after ~"),
     ],
 )
 def test_a_data_folder_that_cannot_be_is_named(tmp_path: Path, home: str, why: str) -> None:
@@ -360,7 +360,7 @@ def test_a_data_folder_that_cannot_be_written_is_named(tmp_path: Path, monkeypat
 
 
 def test_a_file_of_settings_whose_name_cannot_be_one_is_named(tmp_path: Path) -> None:
-    for name, why in (("x" * 300, "cannot be read: "), ("~nobody-of-this-name/c", "this machine has no user")):
+    for name, why in (("x" * 300, "cannot be read: "), ("~nobody-of-this-name/c", "no user of this machine")):
         text = problems(tmp_path, {"CARINA_CONFIG": name})
         assert "CARINA_CONFIG" in text
         assert why in text

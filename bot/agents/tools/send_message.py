@@ -175,7 +175,7 @@ def _write(tx: Tx, context: ToolContext, arguments: SendArguments) -> Outcome:
     to = called(tx, turn, arguments.target)
     if problem := _queue_message(tx, context, arguments.content, to):
         return Outcome(line(problem), ok=False)
-    _note_sent(tx, context, gettext_lazy("wrote to {name}", name=to.name), to.name)
+    _note_sent(tx, context, gettext_lazy("sent a message to {name}", name=to.name), to.name)
     return Outcome(say("{name} takes it up here as soon as people are answered", name=to.name))
 
 

@@ -234,7 +234,8 @@ async def examine_models(config: Config, clock: Clock, used: Mapping[str, str]) 
     names = [name for name in dict.fromkeys((*used, *config.model.fallback)) if name != OFFLINE]
     if not names:
         words = _(
-            "without one, the offline model answers: it can remember and find things, but not hold an open conversation"
+            "without one, the offline model answers: it can remember and find things, but not hold an open-ended "
+            "conversation"
         )
         return [
             Finding("language model", State.UNSET, words, _("set CARINA_MODEL, such as openai:gpt-5-mini, and its key"))

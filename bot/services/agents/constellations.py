@@ -139,9 +139,9 @@ class ConstellationCommands(Struct, frozen=True):
             raise UserError("{name} is the configured constellation, which cannot be deleted.", name=found.name)
         one, more = ngettext_noop(
             "Delete the constellation {name} and everything its agents remember? {count} place belongs to it. Its "
-            "files are set aside.",
+            "files will be set aside.",
             "Delete the constellation {name} and everything its agents remember? {count} places belong to it. Its "
-            "files are set aside.",
+            "files will be set aside.",
         )
         caller.confirm(ngettext(one, more, len(self.registry.assigned(found.id)), name=found.name))
         try:

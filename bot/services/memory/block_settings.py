@@ -91,9 +91,9 @@ class ChangeBlock(Arguments):
     description: _Description = ""
     limit: _Limit = None
     type: _Type = None
-    content: Annotated[
-        PlainContent | None, Param("What an empty block should consist of: a text, a list, a log or fields")
-    ] = None
+    content: Annotated[PlainContent | None, Param("What an empty block should hold: text, a list, a log or fields")] = (
+        None
+    )
     fields: Annotated[str, Param("Names of the fields, separated by commas")] = ""
 
 

@@ -50,7 +50,7 @@ class PreviewArguments(Arguments):
     ]
     agent: Annotated[str, Param("Name of the agent", metavar="NAME", suggests="agents")] = ""
     person: Annotated[str, Param("ID of the person who writes there (default: whoever wrote last)")] = ""
-    block: Annotated[str, Param("Block to try with another text", suggests="blocks")] = ""
+    block: Annotated[str, Param("Block to try with different text", suggests="blocks")] = ""
     text: Annotated[str, Field(max_length=MOST_CHARACTERS), Param("Text to try in the block; it is not saved")] = ""
 
 

@@ -52,7 +52,7 @@ _OneOfThem = Annotated[str, Param("Remove only this file", positional=True)]
 _Embedder = Annotated[
     str,
     Param(
-        "Embedding model: default, packaged, none or a server's, such as ollama:nomic-embed-text",
+        "Embedding model: default, packaged, none, or one on a server, such as ollama:nomic-embed-text",
         example="packaged",
         metavar="MODEL",
     ),

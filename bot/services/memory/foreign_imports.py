@@ -58,7 +58,10 @@ class OneImport(Arguments):
     file: Annotated[Path, Param("The file or folder to import", via=TERMINAL_ONLY)]
     audience: Annotated[
         str,
-        Param("Who can see what is imported: owner, public, guild:<id>, channel:<id> or person:<id>", metavar="WHO"),
+        Param(
+            "Who can see it: owner, public, guild:discord:1234, channel:discord:1234 or person:discord:1234",
+            metavar="WHO",
+        ),
     ] = ""
     agent: Annotated[str, Param("Agent that keeps notes (default: the first)", metavar="NAME")] = ""
     dry_run: Annotated[bool, Param("Only show what would be imported")] = False
@@ -205,9 +208,7 @@ class Imports(MemoryService, frozen=True):
     async def _take(self, source: str, arguments: OneImport, reader: Callable[[Path], Iterable[Record]]) -> Report:
         """Store records in batches; each batch and its report are one transaction."""
         if not arguments.audience:
-            raise CallError(
-                "Use --audience to choose who can see it: owner, public, guild:<id>, channel:<id> or person:<id>"
-            )
+            raise CallError("Use --audience to choose who can see it, such as owner or public.")
         audience = named_audience(arguments.audience)
         if not arguments.file.exists():
             raise UserError("There is no {file}.", file=arguments.file)

@@ -62,7 +62,7 @@ _Fields = Annotated[tuple[str, ...], Param("A field of your own, such as room=ki
 _Done = Annotated[bool, Param("Include completed and canceled tasks")]
 _Task = Annotated[_Named, Param("Words from the task", example="plants", suggests="tasks")]
 _SharedTask = Annotated[_Named, Param("Words from the task", example="plants", suggests="shared tasks")]
-_Agent = Annotated[str, Param("Who does it now (default: anyone)", metavar="NAME", suggests="agents")]
+_Agent = Annotated[str, Param("Agent to do it (default: any)", metavar="NAME", suggests="agents")]
 _Name = Annotated[str, Param("Name of the template", example="packing", suggests="task templates")]
 _NewName = Annotated[str, Field(min_length=1, max_length=60), Param("Name for the template", example="packing")]
 _Title = Annotated[str, Field(max_length=300), Param("Title of the task (default: the template's)", metavar="TEXT")]

@@ -234,7 +234,7 @@ def test_the_wrong_door_is_refused_with_the_right_one(tx: Tx) -> None:
         append_block(tx, author(), "notes", "x")
     with pytest.raises(Refused, match="has sections"):
         replace_in_block(tx, author(), "notes", "x", "y")
-    with pytest.raises(Refused, match="is one text, without fields"):
+    with pytest.raises(Refused, match="is plain text, without fields"):
         set_field(tx, author(), "plain", "mood", "x")
     with pytest.raises(Refused, match="this is a number, not a text"):
         append_block(tx, author(), "notes", "x", "state.energy")

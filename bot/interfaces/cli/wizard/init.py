@@ -96,8 +96,8 @@ def require_new(file: Path) -> None:
     """Raise UserError if the file exists."""
     if file.exists():
         raise UserError(
-            "{file} already exists and was not changed: edit it. For a language model, Discord or Bluesky, "
-            "run `carina init` at a terminal, or give it flags such as --model.",
+            "{file} already exists and was not changed. Edit it by hand. To set up a language model, Discord or "
+            "Bluesky, run `carina init` at a terminal, or give it flags such as --model.",
             file=file,
         )
 

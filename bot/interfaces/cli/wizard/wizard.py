@@ -68,7 +68,7 @@ class Wizard(Struct):
     async def run(self) -> tuple[dict[str, Any], bool]:
         click.echo(_("Press Enter to keep what is in brackets. Ctrl-C stops; nothing is written until the end.\n"))
         if again := self.now.file.exists():
-            click.echo(streams.wrapped(_("{file} stays as it is. Answers go into .env.", file=self.now.file)))
+            click.echo(streams.wrapped(_("{file} stays as it is. Your answers go into .env.", file=self.now.file)))
         else:
             await self._ask("name", _("Name of the constellation"), "home")
             await self._ask("owner", _("What the agents call you"), local_name())
