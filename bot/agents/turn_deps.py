@@ -23,7 +23,7 @@ from memory.search.vector_similarity import Meaning
 from memory.store.clock import Clock
 from memory.store.database import Rows
 from memory.store.ids import AgentId, PersonId, PlaceId, place_source
-from memory.store.recent import RecentValues
+from memory.store.recent_values import RecentValues
 from sources.base import Endpoint
 from sources.terminal import PERSON
 from texts import speaking

@@ -8,7 +8,7 @@ from typing import Any
 from bot.models import normalization
 from bot.models.base import Access, AssistantMessage, Call, Message, Request, ToolMessage, ToolSpec, UserMessage
 from bot.models.http_model import DONE, Assembly, EncodedPart, Finish, HttpModel, PartialCall, as_json
-from memory.store.recent import MadeOf
+from memory.store.recent_values import MadeOf
 
 SERVERS = {
     "openai": "https://api.openai.com/v1",

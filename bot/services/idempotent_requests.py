@@ -11,7 +11,7 @@ from memory.people.web_keys import RequestState
 from memory.store.clock import Clock
 from memory.store.database import Database
 from memory.store.faults import commit_point
-from memory.store.recent import RecentValues
+from memory.store.recent_values import RecentValues
 
 _WRITE = commit_point("web.request")
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from threading import Lock
 from typing import Any, Protocol, TypeVar
 
-from memory.store.recent import RecentValues
+from memory.store.recent_values import RecentValues
 from memory.store.sqlite import Connection
 
 

@@ -19,7 +19,7 @@ from memory.store.clock import from_text, to_text
 from memory.store.faults import call_point
 from memory.store.ids import OutboxId, code
 from memory.store.logs import Log
-from memory.store.recent import RecentValues
+from memory.store.recent_values import RecentValues
 from sources.base import Deliver, Delivery, DeliveryFailed, Kind, Notification, Place, PlaceKind, Speaker
 from sources.bluesky import post_text
 from sources.bluesky.answer_rules import SkipReason, opting

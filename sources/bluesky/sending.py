@@ -13,7 +13,7 @@ from memory.store.clock import to_text
 from memory.store.faults import call_point
 from memory.store.ids import OutboxId, PersonId, PlaceId
 from memory.store.logs import Log
-from memory.store.recent import RecentValues
+from memory.store.recent_values import RecentValues
 from sources.base import Activity, Buttons, Delivery, DeliveryFailed, Endpoint, Form, HistoryUnreadable
 from sources.bluesky import failures, identifiers, post_text
 from sources.bluesky.answer_rules import SkipReason

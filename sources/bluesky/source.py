@@ -16,7 +16,7 @@ from msgspec import Struct, field
 
 from memory.store.clock import from_text, to_text
 from memory.store.logs import Log
-from memory.store.recent import RecentValues
+from memory.store.recent_values import RecentValues
 from sources.base import Deliver, Notification, Readiness, SourceRefused
 from sources.bluesky.answer_rules import SkipReason, answers, involved, machine, opting, skip_reason, vacates
 from sources.bluesky.conversion import notifications

@@ -10,7 +10,7 @@ import discord
 
 from memory.store.faults import call_point, outside
 from memory.store.logs import Log
-from memory.store.recent import RecentValues
+from memory.store.recent_values import RecentValues
 from sources.discord.conversion import heard_of, readable, said_by_a_person
 from sources.discord.memberships import Memberships
 from sources.discord.places import ChannelInfo

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import discord
 
 from memory.store.logs import Log
-from memory.store.recent import RecentValues
+from memory.store.recent_values import RecentValues
 from memory.store.records import replace
 from sources.base import Deliver, Notification, PlaceKind, UnknownPerson, deletion
 from sources.discord import answer_rules, conversion

@@ -10,7 +10,7 @@ import discord
 
 from memory.store.faults import call_point, outside
 from memory.store.logs import Log
-from memory.store.recent import RecentValues
+from memory.store.recent_values import RecentValues
 from memory.store.records import replace
 from sources.base import PlaceKind
 from sources.discord.answer_rules import Author, is_admitted

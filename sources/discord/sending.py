@@ -15,7 +15,7 @@ from memory.people.audience import Audience, guild_audience
 from memory.store.faults import call_point, outside
 from memory.store.ids import OutboxId, PersonId, PlaceId
 from memory.store.logs import Log
-from memory.store.recent import RecentValues, Throttle
+from memory.store.recent_values import RecentValues
 from sources.base import Activity, Buttons, Delivery, DeliveryFailed, Endpoint, HistoryUnreadable
 from sources.discord import send_failures
 from sources.discord.cards import card, words_of
@@ -129,7 +129,7 @@ class DiscordEndpoint(Endpoint):
         self._state = state
         self._hooks = Webhooks(state)
         self._done: RecentValues[OutboxId, str] = RecentValues(5_000)
-        self._edits: Throttle[str] = Throttle(EDIT_EVERY, 5_000)
+        self._next_edits: RecentValues[str, float] = RecentValues(5_000)
         self._typing: dict[PlaceId, asyncio.TimerHandle | asyncio.Task[None]] = {}
 
     def split(self, text: str) -> list[str]:
@@ -236,7 +236,10 @@ class DiscordEndpoint(Endpoint):
 
     async def edit(self, place: PlaceId, external_id: str, text: str, buttons: Buttons | None = None) -> None:
         client = await self._client()
-        await asyncio.sleep(self._edits.wait(external_id, time.monotonic()))
+        now = time.monotonic()
+        due = max(now, self._next_edits.get(external_id) or now)
+        self._next_edits.put(external_id, due + EDIT_EVERY)
+        await asyncio.sleep(due - now)
         with send_failures.repeatable():
             channel = await self._channel(client, place)
             message = _message(channel, external_id)

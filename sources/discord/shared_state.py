@@ -12,7 +12,7 @@ from msgspec import Struct
 from memory.queue.missed_messages import Gap, Span
 from memory.store.clock import Clock, utc_now
 from memory.store.ids import PersonId, PlaceId
-from memory.store.recent import RecentValues
+from memory.store.recent_values import RecentValues
 from sources.base import UnknownPerson
 from sources.discord.command_tree import Commands
 from sources.discord.settings import DiscordSettings

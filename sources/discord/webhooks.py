@@ -18,7 +18,7 @@ from discord.http import Route
 from memory.queue.message_files import File
 from memory.store.faults import call_point, outside
 from memory.store.logs import Log
-from memory.store.recent import RecentValues
+from memory.store.recent_values import RecentValues
 from sources.base import DeliveryFailed, DeliveryUnclear
 from sources.discord import send_failures
 from sources.discord.send_failures import REFUSED

@@ -27,7 +27,7 @@ from memory.queue.payloads import Extras, Quotation
 from memory.queue.steps import CallDone, ModelAnswer, Step
 from memory.store.database import Rows
 from memory.store.ids import AgentId
-from memory.store.recent import MadeOf
+from memory.store.recent_values import MadeOf
 from sources.text import one_line
 from texts import gettext_lazy, many
 

@@ -15,7 +15,7 @@ from msgspec import Struct
 from bot.interfaces.discord.components import Heard, hear
 from bot.interfaces.discord.responses import Interaction, change, defer
 from bot.services.results import Markdown
-from memory.store.recent import RecentValues
+from memory.store.recent_values import RecentValues
 from sources.discord.cards import PLAIN
 from texts import _, gettext_noop
 

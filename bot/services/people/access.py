@@ -38,7 +38,7 @@ from memory.store.errors import Refused, StoreError
 from memory.store.faults import commit_point
 from memory.store.ids import PersonId, PlaceId, place_source
 from memory.store.logs import Log
-from memory.store.recent import RecentValues
+from memory.store.recent_values import RecentValues
 from sources.base import Endpoint, UnknownPerson
 from sources.bluesky.identifiers import DID
 from texts import _, gettext_noop, language

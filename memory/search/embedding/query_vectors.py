@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from memory.search.embedding.base import MAX_CHARACTERS, Embedder, Embedding, Vector
 from memory.search.vector_texts import Embeddable
-from memory.store.recent import RecentValues
+from memory.store.recent_values import RecentValues
 from texts import gettext_lazy, reason_of
 
 SECONDS = 0.3

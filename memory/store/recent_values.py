@@ -1,4 +1,4 @@
-"""A small cache of recent values by key, what was made of recent objects, and a rate limit per key."""
+"""A small cache of recent values by key, and what was made of recent objects."""
 
 from collections import OrderedDict
 from collections.abc import Callable
@@ -35,17 +35,3 @@ class MadeOf(Generic[K, V]):
         if (known := self._known.get(id(of))) is None:  # it keeps the object, so that no other gets its id
             known = self._known.put(id(of), (of, self._make(of)))
         return known[1]
-
-
-class Throttle(Generic[K]):
-    """Limits each key to once every `seconds`; remembers the last `limit` keys."""
-
-    def __init__(self, seconds: float, limit: int) -> None:
-        self._seconds = seconds
-        self._next: RecentValues[K, float] = RecentValues(limit)
-
-    def wait(self, key: K, now: float) -> float:
-        """Seconds until `key` is allowed again, counted as used then; `now` is from any monotonic clock."""
-        due = max(now, self._next.get(key) or now)
-        self._next.put(key, due + self._seconds)
-        return due - now

@@ -1,4 +1,4 @@
-from memory.store.recent import MadeOf
+from memory.store.recent_values import MadeOf
 
 
 def test_what_was_made_of_a_recent_object_is_never_taken_for_that_of_another() -> None:
