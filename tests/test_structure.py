@@ -29,7 +29,7 @@ MEMORY_LAYERS = (
     {"coordination", "erasure", "why", "wider_audience"},
     {"blocks", "knowledge", "permission_grants"},
     {"activity", "agenda", "group_runs", "permission_requests", "search", "spending"},
-    {"data_sources", "folders", "jobs", "night_turns", "queue"},
+    {"data_sources", "folders", "jobs", "queue", "unattended_turns"},
     {"agents", "people"},
     {"store"},
 )

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
-from memory import night_turns
+from memory import unattended_turns
 from memory.people.audience import Audience, Scope
 from memory.store.database import Row, Rows, Tx, as_dict
 from memory.store.ids import EntryId, TurnId, snowflakes
@@ -47,7 +47,7 @@ class JournalEntry(Struct, frozen=True):
 
 def image(rows: Rows, turn: TurnId | None, entry: EntryId) -> dict[str, Any] | None:
     """An entry before a turn changes it; None if the turn is not recorded."""
-    if turn is None or not night_turns.is_of_night(rows, turn):
+    if turn is None or not unattended_turns.is_unattended(rows, turn):
         return None
     row = rows.one("SELECT * FROM archival_entries WHERE id = ?", (entry,))
     return {} if row is None else _image(row)

@@ -17,7 +17,7 @@ from bot.services.registry import Param, Suggestions, operation, suggestions
 from bot.services.results import Listing, Markup, Row
 from bot.services.transactions import ZonedService, commit
 from bot.upkeep.scheduled_summaries import Period
-from memory import activity, coordination, night_turns
+from memory import activity, coordination, unattended_turns
 from memory.activity import NewEvent, NightUndone
 from memory.blocks import BlockType, revert
 from memory.blocks.changes import Change, Step
@@ -27,13 +27,13 @@ from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy, block_history
 from memory.coordination import Arrangement
 from memory.knowledge import entry_changes, entry_journal
 from memory.knowledge.entry_journal import JournalEntry
-from memory.night_turns import NightTurn
 from memory.people.audience import Scope
 from memory.people.identities import place_called
 from memory.store.database import Rows, Tx
 from memory.store.errors import BlockCorrupt, StoreError
 from memory.store.ids import AgentId, BlockId, EntryId, TurnId
 from memory.store.logs import Log
+from memory.unattended_turns import UnattendedTurn
 from scheduler.zones import instant, zone_of
 from sources.text import one_line, place_title
 from texts import _, error_text, gettext_noop, ngettext, ngettext_lazy, ngettext_noop
@@ -123,14 +123,14 @@ class UnattendedTurns(ZonedService, frozen=True):
     def report(self, rows: Rows, caller: Caller, night: _Night = "") -> Listing[TurnRow]:
         period = self._period(night)
         empty = _("There is nothing to show here that an agent did on its own that night.")
-        turns = night_turns.turns_between(rows, period.start, period.end, caller.scope)
+        turns = unattended_turns.turns_between(rows, period.start, period.end, caller.scope)
         found = written(rows, turns, caller.scope, period)
-        undone = night_turns.undone(rows, period.name, caller.scope)
+        undone = unattended_turns.undone(rows, period.name, caller.scope)
         listed = [TurnRow(at=at, text=_(words)) for at, words in undone]
         listed += [_turn_row(rows, turn, found, caller.scope) for turn in turns]
         if who_may.rank_of(self.people, caller.approver) is not Rank.OWNER:
             return Listing.of(listed, empty)  # to others, not even how much there is elsewhere
-        if (more := night_turns.count_elsewhere(rows, period.start, period.end, turns)) > 0:
+        if (more := unattended_turns.count_elsewhere(rows, period.start, period.end, turns)) > 0:
             one, many = ngettext_noop("{count} turn that you cannot see here", "{count} turns that you cannot see here")
             listed.append(TurnRow(text=ngettext(one, many, more)))
         if found.hidden:
@@ -155,7 +155,7 @@ class UnattendedTurns(ZonedService, frozen=True):
 
     def _undo(self, tx: Tx, caller: Caller, period: Period, agent: str, turn: int | None, part: str) -> list[UndoneRow]:
         name = find_agent(tx, agent).name if agent else ""
-        turns = night_turns.turns_between(tx, period.start, period.end, caller.scope)
+        turns = unattended_turns.turns_between(tx, period.start, period.end, caller.scope)
         turns = [each for each in turns if name in ("", each.agent_name) and turn in (None, each.id)]
         if any(each.status in ("running", "suspended") for each in turns):
             raise UserError(
@@ -172,7 +172,7 @@ class UnattendedTurns(ZonedService, frozen=True):
     @suggestions("nights")
     def suggest(self, rows: Rows, caller: Caller) -> Suggestions:
         since = self.clock() - _KNOWN
-        begun = night_turns.begun_since(rows, since, caller.scope)
+        begun = unattended_turns.begun_since(rows, since, caller.scope)
         return dict.fromkeys(night_of(at, self.zone).name for at in begun)
 
     def _period(self, which: str) -> Period:
@@ -229,14 +229,14 @@ class UnattendedTurns(ZonedService, frozen=True):
         activity.note(tx, NewEvent(undone, words, caller.scope.audience, caller.trust, person=by), self.clock())
 
 
-def written(rows: Rows, turns: Sequence[NightTurn], scope: Scope, period: Period) -> TurnWrites:
+def written(rows: Rows, turns: Sequence[UnattendedTurn], scope: Scope, period: Period) -> TurnWrites:
     """What turns wrote, found by writer."""
     wanted = {identifier for turn in turns for identifier in turn.all}
     if not wanted:
         return TurnWrites((), (), ())
     named = {each.block.id: each for each in named_blocks(rows, scope) if each.block.type is not BlockType.LOG}
     blocks, hidden = [], 0
-    for identifier in map(BlockId, night_turns.changed_blocks(rows, period.start)):
+    for identifier in map(BlockId, unattended_turns.changed_blocks(rows, period.start)):
         past = _past(rows, identifier)
         changes = [] if past is None else [step.change for step in past.steps if step.change.turn in wanted]
         if past is not None and changes and identifier in named:
@@ -288,7 +288,7 @@ def _item(what: str, state: str, text: str) -> UndoneRow:
     return UndoneRow(what=what, state=state, text=text)
 
 
-def _turn_row(rows: Rows, turn: NightTurn, found: TurnWrites, scope: Scope) -> TurnRow:
+def _turn_row(rows: Rows, turn: UnattendedTurn, found: TurnWrites, scope: Scope) -> TurnRow:
     why = [line[2:] for line in turn.why.splitlines() if line.startswith("- ")]
     of = [(_block_part(each[0]), line) for each in found.blocks for line in _block_lines(turn, *each)]
     of += [(_entry_part(each), _entry_line(rows, each)) for each in found.entries if each.turn in turn.all]
@@ -304,7 +304,7 @@ def _turn_row(rows: Rows, turn: NightTurn, found: TurnWrites, scope: Scope) -> T
     return TurnRow.from_record(turn, place=place, why=why, wrote=wrote, parts=wrote_in, said=said, text=text)
 
 
-def _block_lines(turn: NightTurn, named: NamedBlock, past: ChangeLog, changes: Sequence[Change]) -> list[str]:
+def _block_lines(turn: UnattendedTurn, named: NamedBlock, past: ChangeLog, changes: Sequence[Change]) -> list[str]:
     seqs = {change.seq for change in changes if change.turn in turn.all}
     steps: list[Step] = [step for step in past.readable.steps if step.change.seq in seqs]
     if not steps:
