@@ -24,7 +24,9 @@ AXES = ("creativity", "visual", "interaction", "completeness", "engagement")
 LONGEST, LONGEST_TECH, LONGEST_REVIEW = 300, 100, 8_000
 _ISSUE = (5, 199)  # characters of an issue
 NOT_KEPT = gettext_lazy(
-    "a finding is numbered and has {least} to {most} characters; a review has up to 20", least=_ISSUE[0], most=_ISSUE[1]
+    "a finding must be numbered and have {least} to {most} characters; a review can have up to 20",
+    least=_ISSUE[0],
+    most=_ISSUE[1],
 )
 _WEAK = 2  # the best rating that counts as weak
 _OFTEN, _MOST_OFTEN, _MOST_WISHES, _MOST_RATED = 2, 5, 3, 3

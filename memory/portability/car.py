@@ -133,7 +133,7 @@ class _Reader:
 
 
 def _no_block(offset: int) -> CarError:
-    return CarError("there is no whole block at byte {offset}: the file is damaged or cut off", offset=offset)
+    return CarError("the block at byte {offset} is incomplete: the file is damaged or cut off", offset=offset)
 
 
 def _write_framed(sink: Sink, data: bytes) -> int:
@@ -216,7 +216,7 @@ class Decryptor:
             at = len(self._head) + self._count * (_PIECE + _TAG)
             wrong = gettext_lazy("the passphrase is wrong, or the file is damaged")
             why = gettext_lazy("it is damaged or cut off") if self._count else wrong
-            raise CarError("the file could not be opened at byte {offset}: {why}", offset=at, why=why) from None
+            raise CarError("the file could not be decrypted at byte {offset}: {why}", offset=at, why=why) from None
         self._count += 1
         return piece
 

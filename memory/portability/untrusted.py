@@ -45,8 +45,8 @@ _UNTRUSTED = (
     ),
     (
         ngettext_noop(
-            "{count} folder is searched by words only: `carina folder embedder`",
-            "{count} folders are searched by words only: `carina folder embedder`",
+            "{count} folder is searched by words only; `carina folder embedder` changes that",
+            "{count} folders are searched by words only; `carina folder embedder` changes that",
         ),
         "UPDATE folders SET embedding_model = 'none' WHERE embedding_model NOT IN ('', 'none', 'packaged')",
     ),
@@ -65,8 +65,8 @@ _UNTRUSTED = (
     ),
     (
         ngettext_noop(
-            "{count} job or reminder is paused: `carina jobs resume`",
-            "{count} jobs and reminders are paused: `carina jobs resume`",
+            "{count} job or reminder is paused; `carina jobs resume` resumes it",
+            "{count} jobs and reminders are paused; `carina jobs resume` resumes them",
         ),
         f"UPDATE jobs SET status = 'paused', last_detail = '{jobs.IMPORTED}' WHERE status = 'active'",
     ),

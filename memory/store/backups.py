@@ -179,9 +179,7 @@ def verify(backup: Backup) -> None:
     for name, digest in backup.files.items():
         path = backup.path / name
         if not path.exists() or _digest(path) != digest:
-            raise BackupFailed(
-                "{path} is not what was backed up: it is damaged or gone; choose another backup", path=path
-            )
+            raise BackupFailed("{path} is damaged or missing; choose another backup", path=path)
         _check(path)
 
 

@@ -135,7 +135,7 @@ def unreadable(path: Path, error: Exception) -> Exception:
                 "{path} could not be opened ({error}): another program is locking it; try again", path=path, error=error
             )
         case Code.CANTOPEN if path.exists() and not os.access(path, os.R_OK):
-            return DatabaseCorrupt("{path} cannot be opened: this account may not read it", path=path)
+            return DatabaseCorrupt("{path} cannot be opened: your user account is not allowed to read it", path=path)
         case Code.CORRUPT | Code.NOTADB | Code.CANTOPEN:
             return _damaged(path, error)
         case _:

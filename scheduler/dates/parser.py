@@ -464,9 +464,8 @@ def _date(found: re.Match[str], table: Grammar, today: date) -> date:
             if named.weekday() not in named_days:  # one of the two is a mistake
                 raise _not_understood(found[0])
             return named
-    raise Refused(
-        "There is no {found} {groups} in {years}.", found=found["day"], groups=groups["month"], years=years[0]
-    )
+    begins = min(found.start("day"), found.start("month"))  # after "on"
+    raise Refused("The day or time {text} does not exist.", text=found.string[begins : found.end()].strip())
 
 
 def _existing(year: int, month: int, day: int) -> date | None:

@@ -63,7 +63,7 @@ SKIPPED: Mapping[str, str] = {
     SkipReason.GONE: gettext_noop("they were deleted, or the account cannot see them"),
     SkipReason.PAUSED: gettext_noop("Bluesky was paused"),
     SkipReason.TOO_OLD: gettext_noop("they are older than `read_back_days`"),
-    SkipReason.NOT_LET_IN: gettext_noop("direct messages from people whom `carina people allow` has not let in"),
+    SkipReason.NOT_LET_IN: gettext_noop("direct messages from people not allowed with `carina people allow`"),
     SkipReason.DECIDED: gettext_noop("direct messages that answer a request for approval"),
     SkipReason.UNFIT: gettext_noop("they could not be stored, or their thread could not be read for hours"),
 }

@@ -124,9 +124,7 @@ class Reader:
             ) from error
         except (*connection.ERRORS, OSError, ValueError) as error:
             raise WebRefused("{host} could not be read: {why}.", host=_host(url), why=_brief(error)) from error
-        raise WebRefused(
-            "{host} redirects too often: more than {count} redirects.", host=_host(url), count=_MOST_REDIRECTS
-        )
+        raise WebRefused("{host} redirected more than {count} times.", host=_host(url), count=_MOST_REDIRECTS)
 
 
 def _host(url: str) -> str:

@@ -85,8 +85,8 @@ def apply(tx: Tx, plan: Plan, now: datetime) -> str:
         tx.insert("dream_tallies", {"run_id": run, "agent_id": agent, **counts})
     _audit(course)
     changed_since = ngettext_lazy(
-        "{count} change, because its entries had changed since",
-        "{count} changes, because their entries had changed since",
+        "{count} change, because its entries changed in the meantime",
+        "{count} changes, because their entries changed in the meantime",
         course.left,
     )
     notes = (*plan.notes, changed_since) if course.left else plan.notes

@@ -291,7 +291,7 @@ async def test_what_changes_while_a_model_thinks_is_left(tmp_path: Path) -> None
         held.free.set()
         await task
         assert await g.standing() == {DENTIST[1]}
-        assert "had changed since" in await g.report()
+        assert "changed in the meantime" in await g.report()
 
 
 def budget_of(tokens: int = 0, **ladder: Any) -> Budgets:

@@ -183,7 +183,7 @@ def test_what_changed_meanwhile_is_left_and_said(tx: Tx) -> None:
     assert (found.id, found.retired + found.made + found.refined, found.notes) == (
         run,
         0,
-        ("2 changes, because their entries had changed since",),
+        ("2 changes, because their entries changed in the meantime",),
     )
 
 

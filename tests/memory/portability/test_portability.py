@@ -388,7 +388,7 @@ def test_what_is_no_car_file_is_refused(tmp_path: Path, data: bytes) -> None:
 def test_a_block_that_is_too_large_is_refused_unread(tmp_path: Path) -> None:
     root, data = cid_of(b""), bytes(MOST_BYTES + 1)
     put_together(tmp_path / "large.car", root, [(cid_of(data), data)])
-    with pytest.raises(CarError, match="there is no whole block"):
+    with pytest.raises(CarError, match="is incomplete"):
         check(tmp_path / "large.car")
 
 
@@ -692,7 +692,7 @@ def test_rights_trust_jobs_and_linked_accounts_come_from_a_trusted_file_alone(ho
     paused = "SELECT count(*) FROM jobs WHERE status = 'paused' AND id = 'reminder:1' AND last_detail LIKE '%an import'"
     assert count(other, paused) == 1
     assert count(other, "SELECT count(*) FROM import_audit WHERE outcome = 'changed'") > 0
-    assert "1 job or reminder is paused: `carina jobs resume`" in taken.notes
+    assert "1 job or reminder is paused; `carina jobs resume` resumes it" in taken.notes
     assert [count(each, "SELECT count(*) FROM archival_journal") for each in (trusted, other)] == [1, 0]
     assert "1 entry change made overnight cannot be undone" in taken.notes
     for said in ("treated as written by strangers", "to be linked again"):

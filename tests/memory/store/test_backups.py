@@ -91,7 +91,7 @@ async def test_a_damaged_backup_is_refused_and_nothing_is_changed(tmp_path: Path
     held[len(held) // 2] ^= 1
     copy.write_bytes(held)
     await lived(tmp_path, "after")
-    with pytest.raises(BackupFailed, match="not what was backed up"):
+    with pytest.raises(BackupFailed, match="is damaged or missing"):
         backups.restore(tmp_path, made)
     assert position(tmp_path) == "after"
 

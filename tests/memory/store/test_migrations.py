@@ -232,7 +232,10 @@ def test_a_file_of_another_account_is_not_said_to_be_damaged(tmp_path: Path, mon
     path.touch()
     assert "restore it from a backup" in str(migrations.unreadable(path, refused.value))
     monkeypatch.setattr("memory.store.migrations.os.access", lambda _path, _mode: False)
-    assert str(migrations.unreadable(path, refused.value)) == f"{path} cannot be opened: this account may not read it"
+    assert (
+        str(migrations.unreadable(path, refused.value))
+        == f"{path} cannot be opened: your user account is not allowed to read it"
+    )
 
 
 @pytest.mark.parametrize("kind", Kind)

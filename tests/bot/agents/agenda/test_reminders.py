@@ -234,8 +234,8 @@ async def test_a_time_that_cannot_be_is_refused_in_the_language_of_who_asks(tmp_
     asked = "erinnere mich am 31. Februar um 9 Uhr an die Steuer", "remind me on February 31 at 9 to do my taxes"
     async with talked(tmp_path, without_a_model(), *asked) as service:
         german, english = service.platform.texts()
-    assert ("Februar" in german, "There is no" in german) == (True, False)
-    assert "There is no 31 February in 2026." in english
+    assert ("Februar" in german, "does not exist" in german) == (True, False)
+    assert "The day or time February 31 does not exist." in english
 
 
 async def test_without_a_model_the_state_of_a_reminder_is_told_in_the_language_of_who_asks(tmp_path: Path) -> None:
