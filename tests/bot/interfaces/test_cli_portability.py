@@ -72,7 +72,7 @@ def test_an_imported_constellation_is_used_before_the_configured_one_exists(home
     other, file = beside(home), str(home.parent / "one.car")
     assert run(home, "export", "constellation", "-o", file)[0] == 0
     code, _, errors = run(other, "import", file, "--rename", "a\x1b[2J\nb")
-    assert (code, "A name starts with a letter" in errors) == (1, True)
+    assert (code, "A name must start with a letter" in errors) == (1, True)
     assert run(other, "import", file, "--rename", "second")[1].startswith("Imported: the constellation second")
     code, _, errors = run(other, "import", file, "--rename", "Second")
     assert (code, "There is already a constellation second" in errors) == (1, True)

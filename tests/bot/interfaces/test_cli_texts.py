@@ -95,7 +95,7 @@ def test_an_answer_is_one_object_for_machines(here: Here, waiting: tuple[Request
     found = here(f"approve {waiting[0]} --always --json").data()
     assert (found["id"], found["counted"]) == (str(waiting[0]), True)
     assert found["text"].startswith("Always allowed by")
-    here(f"approve {waiting[1]} --hour --always").refused("--hour and --always: use one of them", code=2)
+    here(f"approve {waiting[1]} --hour --always").refused("Use --hour or --always, not both.", code=2)
     (grant,) = here("permits list --json").data()["grants"]
     assert here(f"permits revoke {grant['id']} --json").data() == grant
 

@@ -147,8 +147,8 @@ def test_what_cannot_be_done_is_said(here: Here, command: str, code: int, words:
 
 
 def test_an_agent_is_refused_a_name_that_no_constellation_may_have(here: Here) -> None:
-    refused(here, "agent create Bad/Name --set description=x", "A name starts with a letter or digit")
-    refused(here, "constellation create Bad/Name", "A name starts with a letter or digit")
+    refused(here, "agent create Bad/Name --set description=x", "A name must start with a letter or digit")
+    refused(here, "constellation create Bad/Name", "A name must start with a letter or digit")
     assert [row["agent"] for row in rows(here, "agent list")] == ["Moon", "Star"]
 
 

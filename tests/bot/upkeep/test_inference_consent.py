@@ -146,7 +146,7 @@ async def test_what_its_person_decided_since_does_not_keep_a_run_from_being_undo
     entry = await inferred(g)
     await g.call("allow" if yes else "refuse", HERS, entry=entry.id)
     words = await g.told("undo", OLGA_HERSELF)
-    assert ("because the person approved it" in words) is yes
+    assert ("because it was approved" in words) is yes
     assert await g.service.column("SELECT content FROM archival_entries WHERE archived_at IS NULL") == left
     assert await g.service.column("SELECT outcome FROM dream_runs") == ["undone"]
     told = await g.service.column("SELECT words ->> 0 FROM activity_events WHERE words LIKE '%undone%' ORDER BY id")
