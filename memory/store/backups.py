@@ -1,9 +1,8 @@
 """Copies of a data folder: made while it is in use, verified, rotated, and restored.
 
 A backup is a folder under `backups/` with the databases and a `manifest.json` with their digests. It is created under a
-temporary name and renamed once it is complete and verified, so every backup there is good. A restore keeps what must
-not be undone: erasures begun since (`memory.store.erasure_records`), choices such as opt-outs, who is let in or shut
-out, and that a token or a permission was revoked or accounts were unlinked.
+temporary name and renamed once it is complete and verified, so every backup there is good. `kept_on_restore.py` has
+what a restore must not undo.
 """
 
 import hashlib
@@ -11,57 +10,31 @@ import json
 import os
 import re
 import shutil
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
-from memory.store import erasure_records
 from memory.store.clock import from_text, to_text, utc_now
-from memory.store.constellations import Constellation, constellations, registered, set_aside
+from memory.store.constellations import Constellation, registered, set_aside
 from memory.store.data_folder import BACKUPS, UNFINISHED_RESTORE, private_folder, sync_folder
-from memory.store.database import Rows, Tx, as_dict
 from memory.store.errors import StoreError
-from memory.store.sqlite import connect, copy_database, damage, driver, transaction
+from memory.store.kept_on_restore import GLOBAL, PresentData, carry_over, keep_decided, named, present_data
+from memory.store.sqlite import connect, copy_database, damage, driver
 
 FOLDER = BACKUPS
 _MANIFEST = "manifest.json"
-_GLOBAL = "global.db"
 _FILE = re.compile(r"global\.db|constellations/[0-9A-Za-z_-]+/carina\.db")
 """What a backup may contain: a restore writes these files, and no others."""
-_DECIDED = {"people_rules", "permission_grants"}
 _UNFINISHED = ".part"
 RESTORING = ".restoring-"
 
 
 class BackupFailed(StoreError):
     """A copy could not be made, is damaged, or cannot be restored; the text says what to do."""
-
-
-class _Present(Struct, frozen=True):
-    """Data of the current registry: the choices are kept, constellations that the backup lacks are set aside."""
-
-    constellations: list[Constellation]
-    choices: list[dict[str, Any]]
-    ended: list[dict[str, Any]]
-    """When choices held that are over."""
-    keys: list[str]
-    """Ids of the tokens and sessions that are valid."""
-    linked: list[set[str]]
-    """The accounts of each person who has several."""
-    decided: dict[str, "_Decided"]
-    """By the names of the constellations' files."""
-
-
-class _Decided(Struct, frozen=True):
-    """Who is let in or shut out, and which permissions were revoked."""
-
-    rules: list[dict[str, Any]]
-    revoked: list[dict[str, Any]]
 
 
 class Backup(Struct, frozen=True):
@@ -88,7 +61,7 @@ def create(folder: Path, now: datetime) -> Backup:
 
         # The registry first: an erasure that it records as done is done in every file that is copied later. Its copy
         # says which files belong to it; meanwhile, more may have been created.
-        yield copied(Path(_GLOBAL))
+        yield copied(Path(GLOBAL))
         for path in registered(making):
             yield copied(path.relative_to(making))
 
@@ -107,7 +80,7 @@ def make(folder: Path, now: datetime, fill: Callable[[Path], Iterable[Path]]) ->
         private_folder(folder / FOLDER)
         shutil.rmtree(making, ignore_errors=True)
         private_folder(making)
-        files = {_named(path, making): _verified(path) for path in fill(making)}
+        files = {named(path, making): _verified(path) for path in fill(making)}
         manifest = {"at": at, "files": files}
         _write_manifest(making, manifest)
         making.rename(target)
@@ -195,9 +168,9 @@ def restore(
     The caller must hold the folder's lock. The erasures are recorded in the registry, which is restored first, so that
     the next start repeats them whatever happens here.
     """
-    staged, present = folder / f"{RESTORING}{backup.name}", _present(folder)
+    staged, present = folder / f"{RESTORING}{backup.name}", present_data(folder)
     known = present.constellations if present is not None else []
-    newer = [each for each in known if _named(each.path, folder) not in backup.files]
+    newer = [each for each in known if named(each.path, folder) not in backup.files]
     try:
         again = _stage(folder, backup, staged, present, take_out)
         _replace(folder, backup, staged, newer)
@@ -210,7 +183,7 @@ def _stage(
     folder: Path,
     backup: Backup,
     staged: Path,
-    present: _Present | None,
+    present: PresentData | None,
     take_out: Callable[[Path, Path], None] | None,
 ) -> int:
     """Prepare a copy for the restore, with what must not be undone."""
@@ -218,10 +191,10 @@ def _stage(
         verify(backup)
         shutil.rmtree(staged, ignore_errors=True)
         shutil.copytree(backup.path, staged)
-        again = _carry_over(folder, staged / _GLOBAL, present)
+        again = carry_over(folder, staged / GLOBAL, present)
         for name, decided in present.decided.items() if present is not None else ():
             if name in backup.files:
-                _keep_decided(staged / name, decided)
+                keep_decided(staged / name, decided)
                 if take_out is not None:
                     take_out(folder / name, staged / name)
         # Files of which only some are replaced would look like good data after a kill or a power cut.
@@ -241,7 +214,7 @@ def _replace(folder: Path, backup: Backup, staged: Path, newer: list[Constellati
         for each in newer:
             if each.path.parent.exists():
                 set_aside(folder, each, utc_now())
-        for name in (_GLOBAL, *(name for name in backup.files if name != _GLOBAL)):
+        for name in (GLOBAL, *(name for name in backup.files if name != GLOBAL)):
             path = folder / name
             private_folder(path.parent)
             for beside in ("-wal", "-shm"):
@@ -255,117 +228,6 @@ def _replace(folder: Path, backup: Backup, staged: Path, newer: list[Constellati
             name=backup.name,
             error=error,
         ) from error
-
-
-def _carry_over(folder: Path, registry: Path, present: _Present | None) -> int:
-    """Write into a staged registry what happened since and must be kept."""
-    with _staged(registry) as tx:
-        known = {row["id"] for row in tx.all("SELECT id FROM erasures WHERE status = 'done'")}
-        due = erasure_records.due_again(folder, known)
-        for entry in due:
-            erasure_records.begin_again(tx, entry)
-        if present is not None:
-            _keep_choices(tx, present)
-    return len(due)
-
-
-def _keep_decided(path: Path, decided: _Decided) -> None:
-    revoked = "UPDATE permission_grants SET revoked_at = ? WHERE id = ? AND created_at = ? AND revoked_at IS NULL"
-    with _staged(path) as tx:
-        if not _tables(tx) >= _DECIDED:
-            return
-        tx.run("DELETE FROM people_rules")
-        for rule in decided.rules:
-            tx.insert("people_rules", rule)
-        for each in decided.revoked:
-            tx.run(revoked, (each["revoked_at"], each["id"], each["created_at"]))
-
-
-@contextmanager
-def _staged(path: Path) -> Iterator[Tx]:
-    """Change a staged file, so that it is whole without its log."""
-    with closing(connect(path)) as raw:
-        with transaction(raw):
-            yield Tx(raw)
-        raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-    for beside in ("-wal", "-shm"):
-        path.with_name(path.name + beside).unlink(missing_ok=True)
-
-
-def _keep_choices(tx: Tx, present: _Present) -> None:
-    """Keep people's current choices; a person without one has ended theirs.
-
-    A registry that was created anew knows nothing of that: then the backup's choices are kept beside its own.
-    """
-    known = {each.id for each in present.constellations}
-    if any(row["id"] in known for row in tx.all("SELECT id FROM constellations")):
-        tx.run("DELETE FROM privacy_choices")
-        _keep_ended(tx, present)
-    for choice in present.choices:
-        tx.run("DELETE FROM privacy_choices WHERE person_id = ?", (choice["person_id"],))
-        tx.insert("privacy_choices", choice)
-
-
-def _keep_ended(tx: Tx, present: _Present) -> None:
-    """Keep revoked tokens, ended sessions and ended links ended, and the times in which people wanted nothing kept."""
-    there = _tables(tx)
-    if "web_keys" in there:
-        tx.run("DELETE FROM web_keys WHERE id NOT IN (SELECT value FROM json_each(?))", (json.dumps(present.keys),))
-    for accounts in _linked(tx):
-        still = max((accounts & each for each in present.linked), key=len, default=set())
-        ended = accounts - still if len(still) > 1 else accounts
-        parted = "DELETE FROM user_identities WHERE id IN (SELECT value FROM json_each(?))"
-        tx.run(parted, (json.dumps(sorted(ended)),))
-    for each in present.ended if "ended_privacy_choices" in there else ():
-        tx.insert("ended_privacy_choices", each, ignore=True)
-
-
-def _tables(rows: Rows) -> set[str]:
-    return {row["name"] for row in rows.all("SELECT name FROM sqlite_schema WHERE type = 'table'")}
-
-
-def _linked(rows: Rows) -> list[set[str]]:
-    found = defaultdict[str, set[str]](set)
-    for row in rows.all("SELECT id, user_id FROM user_identities"):
-        found[row["user_id"]].add(row["id"])
-    return [accounts for accounts in found.values() if len(accounts) > 1]
-
-
-def _present(folder: Path) -> _Present | None:
-    """The current registry's data; None if it is missing or unreadable."""
-    if not (folder / _GLOBAL).exists():
-        return None
-    try:
-        with closing(connect(folder / _GLOBAL, read_only=True)) as raw:
-            rows = Rows(raw)
-            there, over = _tables(rows), "SELECT person_id, since, until FROM ended_privacy_choices"
-            known = constellations(rows, folder)
-            return _Present(
-                known,
-                [as_dict(row) for row in rows.all("SELECT person_id, choice, since FROM privacy_choices")],
-                [as_dict(row) for row in (rows.all(over) if "ended_privacy_choices" in there else ())],
-                [row["id"] for row in (rows.all("SELECT id FROM web_keys") if "web_keys" in there else ())],
-                _linked(rows),
-                {_named(each.path, folder): found for each in known if (found := _decided(each.path)) is not None},
-            )
-    except driver.DatabaseError:
-        return None
-
-
-def _decided(path: Path) -> _Decided | None:
-    """None if the file is missing, unreadable or older than such decisions."""
-    if not path.exists():
-        return None
-    try:
-        with closing(connect(path, read_only=True)) as raw:
-            rows = Rows(raw)
-            if not _tables(rows) >= _DECIDED:
-                return None
-            rules = rows.all("SELECT subject, rule, via, decided_by, decided_at FROM people_rules")
-            revoked = "SELECT id, created_at, revoked_at FROM permission_grants WHERE revoked_at IS NOT NULL"
-            return _Decided([as_dict(row) for row in rules], [as_dict(row) for row in rows.all(revoked)])
-    except driver.DatabaseError:
-        return None
 
 
 def _verified(path: Path) -> str:
@@ -402,7 +264,7 @@ def _read(path: Path) -> Backup:
     try:
         kept = json.loads((path / _MANIFEST).read_text("utf-8"))
         files = {str(name): str(digest) for name, digest in kept["files"].items()}
-        if _GLOBAL not in files or not all(map(_FILE.fullmatch, files)):
+        if GLOBAL not in files or not all(map(_FILE.fullmatch, files)):
             raise ValueError("it names other files than those of a data folder")
         from_text(kept["at"])
         size = sum((path / name).stat().st_size for name in files if (path / name).exists())
@@ -420,7 +282,3 @@ def _write_manifest(making: Path, manifest: Mapping[str, Any]) -> None:
         file.flush()
         os.fsync(file.fileno())
     sync_folder(making)
-
-
-def _named(path: Path, folder: Path) -> str:
-    return path.relative_to(folder).as_posix()

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from bot.agents.mcp.connection import CallResult
 from bot.agents.mcp.offered_tools import ListedTool, Offer, offers
 from bot.agents.mcp.servers import McpTool
+from bot.agents.mcp.session import CallResult
 from bot.agents.tools import RESERVED
 from bot.agents.tools.base import Toolset
 from tests.mcp.stage import SCHEMA

@@ -18,7 +18,7 @@ from bot.services.people.erasure_everywhere import Eraser
 from bot.services.registry import Options, Param, operation
 from bot.services.results import Listing, Markup, Result
 from bot.services.system.backups import BackupRow, Backups
-from memory.erasure.restored_copies import take_out
+from memory.erasure.deleted_since_backup import take_out
 from memory.store import backups, erasure_records
 from memory.store.clock import from_text, utc_now
 from memory.store.constellations import Constellations

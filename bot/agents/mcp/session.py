@@ -1,4 +1,7 @@
-"""One open connection to a server: list its tools, call one, and return its result as text of limited length."""
+"""An open session with a server: lists its tools, calls one, and gives its result as text of limited length.
+
+`servers.py` keeps it open.
+"""
 
 import asyncio
 import contextlib
