@@ -223,7 +223,7 @@ class Embedding:
             await self._narrow(file, found)
             raise
         self._alone = max(self._alone - 1, 0)
-        embedded = [EmbeddedRow(row, tuple(known[text.text] for text in row.texts)) for row in found]
+        embedded = [EmbeddedRow(row, tuple(known[text] for text in row.texts)) for row in found]
         await file.write(_STORE, lambda tx: vectors.store(tx, embedder.name, embedded))
         self._parts.remember(found, known)
         return len(found)

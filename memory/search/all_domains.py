@@ -120,7 +120,7 @@ def _hit(table: Table, row: Row, scored: ScoredRow) -> Hit:
         audience=Audience(row["audience"]),
         trust=Trust(row["trust"]),
         score=scored.score,
-        distance=None if scored.near is None else scored.near.distance,
+        distance=None if scored.near is None else max(1 - scored.near, 0.0),
         named=scored.named,
         perhaps=scored.perhaps,
         around=scored.around,

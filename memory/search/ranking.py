@@ -17,7 +17,7 @@ from memory.search.domains import COUNTED_ROWS, Lookup
 from memory.search.message_traits import MessageTraits, traits_of
 from memory.search.query import TextQuery
 from memory.search.surrounding_messages import Stretch, Talk
-from memory.search.vector_similarity import Baseline, Closeness, Cosines, Meaning, RowWindows
+from memory.search.vector_similarity import Baseline, Closeness, Meaning, RowWindows
 from memory.store.fulltext import Term, index_text
 from memory.store.ids import PersonId
 
@@ -43,7 +43,7 @@ class Features(NamedTuple):
     each side (`wide`); its speaker is named or is the asker (`named`); it is one of the first messages
     of a session, which tell what is new (`opens`); it follows a question with the words (`answers`); how much it says
     (`length`); it has a time or name where one is asked for (`when`, `name`); it is a question itself (`asks`); and the
-    cosines of the message (`own`) and of its window (`around`).
+    cosine of the message (`own`), and the mean with those before and after it (`around`).
     """
 
     turn: float
@@ -61,24 +61,24 @@ class Features(NamedTuple):
 
 
 WEIGHTS = Features(
-    turn=1.8,
-    window=2.5,
-    wide=2.7,
+    turn=1.4,
+    window=1.7,
+    wide=3.0,
     named=2.6,
-    opens=0.5,
+    opens=0.3,
     answers=1.5,
-    length=4.0,
+    length=6.6,
     when=2.1,
-    name=1.8,
-    asks=-0.4,
-    own=2.6,
-    around=4.0,
+    name=1.9,
+    asks=-0.3,
+    own=3.2,
+    around=4.2,
 )
 """Learned and checked as described in docs/search.md."""
 
 CLOSE_WEIGHTS = (
-    Features(0.8, 0.9, 1.4, 2.6, 0.3, 1.4, 2.9, 1.9, 1.9, -0.4, 0.0, 3.5),
-    Closeness(own=7.2, window=4.0, wide=6.0),
+    Features(0.7, 1.0, 1.2, 2.5, 0.3, 1.5, 2.9, 1.9, 1.8, -0.3, 0.9, 2.4),
+    Closeness(own=7.5, window=4.0, wide=6.4),
 )
 """The weights for messages whose words were compared with those of the question, learned in the same way."""
 
@@ -140,7 +140,7 @@ def by_words(words: Sequence[Word], most: int) -> list[int]:
 
 
 def features(
-    asked: TextQuery, words: Sequence[Word], talk: Talk, meant: MeantPerson, near: Mapping[int, Cosines]
+    asked: TextQuery, words: Sequence[Word], talk: Talk, meant: MeantPerson, near: Mapping[int, float]
 ) -> dict[int, Features]:
     """The features of every message in the pool of a talk; `meant` is the person that the query is about."""
     places = {number: (stretch, at) for stretch in talk.stretches for at, number in enumerate(stretch.numbers)}
@@ -154,24 +154,25 @@ def features(
             turn[number] = turn.get(number, 0.0) + word.weight * share(1, word.rows[number])
         _spread(word.weight, [places[number] for number in found], lengths, window, wide)
     tops = [max(sums.values(), default=1.0) for sums in (turn, window, wide)]
-    usual = _usual(near)
+    usual = sum(near.values()) / max(len(near), 1)  # for rows that have no vector yet
     told: dict[int, Features] = {}
     for number, before in talk.pool.items():
-        row, similar = talk.rows[number], near.get(number, usual)
+        row, (stretch, at) = talk.rows[number], places[number]
+        beside = [near[each] for each in _beside(stretch.numbers, at, 1) if each in near]
         answers = before is not None and talk.rows[before].asks
         told[number] = Features(
             turn=turn.get(number, 0.0) / tops[0],
             window=window.get(number, 0.0) / tops[1],
             wide=wide.get(number, 0.0) / tops[2],
             named=meant.said(row),
-            opens=float(places[number][1] < _FIRST_MESSAGES),
+            opens=float(at < _FIRST_MESSAGES),
             answers=turn.get(before, 0.0) / tops[0] if answers and before is not None else 0.0,
             length=min(math.log1p(row.length) / 7, 1.0),
             when=float(asked.when and row.tells_time),
             name=float(asked.name and row.tells_name),
             asks=_LAST if number in echoes or number in empty else float(row.asks),
-            own=_first(similar.own, usual.own),
-            around=_first(similar.window, similar.own, usual.own),
+            own=near.get(number, usual),
+            around=sum(beside) / len(beside) if beside else usual,
         )
     return told
 
@@ -198,20 +199,9 @@ def total_close(features: Features, close: Closeness) -> float:
     return max(sum(parts), 0.0)
 
 
-def nearness(near: Cosines | None, usual: Baseline | None) -> float:
+def nearness(near: float | None, usual: Baseline | None) -> float:
     """The score of a row's meaning by itself, where 1 is that of the best words: 0 to 1."""
     return 0.0 if near is None or usual is None else min(max(usual.deviations(near) / _FAR, 0.0), 1.0)
-
-
-def _usual(near: Mapping[int, Cosines]) -> Cosines:
-    """The mean of the nearness values, for rows that have no vector yet."""
-    known = [each.own for each in near.values() if each.own is not None]
-    mean = sum(known) / len(known) if known else None
-    return Cosines(mean, mean)
-
-
-def _first(*values: float | None) -> float:
-    return next((value for value in values if value is not None), 0.0)
 
 
 def _spread(
@@ -240,7 +230,7 @@ def _spread(
 
 _ALL_WORDS = 0.2  # lets a row with every word go before one with more of the rarest
 _CANDIDATES = 40  # of a domain, at least: rows with every word are looked for among them
-_NEAR = 40  # nearest neighbors in each view
+_NEAR = 40  # nearest neighbors
 _CLOSE = 40  # messages, at least, whose words are compared with the question's one by one
 _FAINT = 1.5  # standard deviations above the mean: below that, a row is not even a guess
 GUESSES = 3
@@ -254,7 +244,7 @@ class ScoredRow(Struct):
 
     number: int
     score: float
-    near: Cosines | None = None
+    near: float | None = None
     named: bool = False
     window: Sequence[int] = ()
     matched: tuple[str, ...] = ()
@@ -275,7 +265,7 @@ class _DomainQuery(Struct, frozen=True):
     meant: MeantPerson
     meaning: Meaning | None
     usual: Baseline | None
-    near: Mapping[int, Cosines]
+    near: Mapping[int, float]
 
     def best(self, most: int) -> list[int]:
         """The rows to score: the best by their words, and the nearest."""
@@ -340,7 +330,7 @@ def _in(find: Lookup, word: Word, found: Sequence[ScoredRow]) -> Container[int]:
     return find.having(word.term.match, [one.number for one in found])
 
 
-def _guesses(near: Mapping[int, Cosines], faint: Mapping[int, float]) -> list[ScoredRow]:
+def _guesses(near: Mapping[int, float], faint: Mapping[int, float]) -> list[ScoredRow]:
     """The nearest of the rows that may be near only by chance."""
     best = heapq.nlargest(GUESSES, faint, key=lambda number: (faint[number], number))
     return [ScoredRow(number, round(faint[number], 6), near[number], perhaps=True) for number in best]
@@ -357,7 +347,7 @@ def _words(find: Lookup, asked: TextQuery, count: int) -> list[Word]:
     return [Word(term, rows, rarity(min(len(rows), count), count)) for term, rows in held if rows]
 
 
-def _nearest(find: Lookup, meaning: Meaning | None, count: int) -> tuple[Mapping[int, Cosines], Baseline | None]:
+def _nearest(find: Lookup, meaning: Meaning | None, count: int) -> tuple[Mapping[int, float], Baseline | None]:
     """The rows that are near enough to be found without any word, and the usual nearness of rows."""
     if meaning is None or not count:
         return {}, None
@@ -369,12 +359,9 @@ def _nearest(find: Lookup, meaning: Meaning | None, count: int) -> tuple[Mapping
     return {number: near[number] for number in sorted(found)}, usual
 
 
-def _similar(find: Lookup, sought: _DomainQuery, numbers: Iterable[int]) -> dict[int, Cosines]:
-    """The nearness of these rows."""
-    if sought.meaning is None:
-        return {}
-    missing = [number for number in numbers if number not in sought.near]
-    return {**sought.near, **sought.meaning.of(find.rows, find.among, missing)}
+def _similar(find: Lookup, sought: _DomainQuery, numbers: Iterable[int]) -> Mapping[int, float]:
+    """The cosines of these rows, which need not meet the query's conditions: only the scope applies."""
+    return {} if sought.meaning is None else sought.meaning.of(find.rows, find.among._replace(narrowed=None), numbers)
 
 
 def _alone(find: Lookup, sought: _DomainQuery, best: list[int]) -> list[ScoredRow]:
@@ -394,7 +381,7 @@ def _alone(find: Lookup, sought: _DomainQuery, best: list[int]) -> list[ScoredRo
 def _in_talk(find: Lookup, sought: _DomainQuery, best: list[int], most: int) -> list[ScoredRow]:
     """Scores of messages, read with those around them; at least `most`, if there are as many."""
     talk = _talk(find, sought.asked, best)
-    similar = _similar(find, sought, talk.pool)
+    similar = _similar(find, sought, (number for stretch in talk.stretches for number in stretch.numbers))
     found = features(sought.asked, sought.words, talk, sought.meant, similar)
     around = {
         number: RowWindows((number,), *(_beside(stretch.numbers, at, reach) for reach in (WINDOW, WIDE)))

@@ -1,53 +1,32 @@
 """Compares a question's vector with the stored vectors of one kind of rows."""
 
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import log, sqrt
 from typing import Any, NamedTuple
 
 from msgspec import Struct
 
 from memory.search import vectors
-from memory.search.embedding.base import Tokens, Vector, signs
-from memory.search.vector_texts import View
+from memory.search.embedding.base import Tokens, Vector
 from memory.search.vectors import RowSet
 from memory.store.database import Rows
 from memory.store.sqlite import cosine_distance
 
 
-class Cosines(NamedTuple):
-    """The cosines between a row and the question: of the row itself, and of the row with the messages around it.
-
-    None where there is no vector (yet).
-    """
-
-    own: float | None
-    window: float | None
-
-    @property
-    def best(self) -> float:
-        """The greater of the two; -1, the minimum, without any."""
-        return max((view for view in self if view is not None), default=-1.0)
-
-    @property
-    def distance(self) -> float:
-        """1 minus the best cosine: 0 to 2."""
-        return max(1 - self.best, 0.0)
-
-
 class Baseline(NamedTuple):
-    """The usual nearness of rows to the question, from a sample of `own` cosines: the mean, the standard deviation, and
+    """The usual nearness of rows to the question, from a sample of cosines: the mean, the standard deviation, and
     how many deviations above the mean the best of so many rows would be by chance (`bar`)."""
 
     mean: float
     spread: float
     bar: float
 
-    def deviations(self, near: Cosines) -> float:
-        """How many standard deviations a row is above the mean."""
-        return ((-1.0 if near.own is None else near.own) - self.mean) / self.spread
+    def deviations(self, near: float) -> float:
+        """How many standard deviations a cosine is above the mean."""
+        return (near - self.mean) / self.spread
 
-    def excess(self, near: Cosines) -> float:
+    def excess(self, near: float) -> float:
         """The same above the bar: below 0 it may be chance."""
         return self.deviations(near) - self.bar
 
@@ -85,19 +64,13 @@ class Meaning(Struct, frozen=True):
         """The cosine to another text's vector; None if another model made that."""
         return 1 - cosine_distance(self.vector, other.vector) if self.model == other.model else None
 
-    def nearest(self, rows: Rows, among: RowSet, limit: int) -> Mapping[int, Cosines]:
-        """The `limit` nearest rows of each view."""
-        views: tuple[View, ...] = ("own", "window") if among.kind == "message" else ("own",)
-        found = {row for view in views for row in vectors.nearest(rows, self._question(among, view), limit)}
-        return self.of(rows, among, sorted(found))
+    def nearest(self, rows: Rows, among: RowSet, limit: int) -> Mapping[int, float]:
+        """The cosines of the `limit` nearest rows."""
+        return vectors.nearest(rows, self._question(among), limit)
 
-    def of(self, rows: Rows, among: RowSet, numbers: Sequence[int]) -> Mapping[int, Cosines]:
-        """The nearness of those of the rows that have vectors."""
-        own = vectors.similarities(rows, self._question(among), numbers)
-        window: Mapping[int, float] = {}
-        if among.kind == "message":
-            window = vectors.similarities(rows, self._question(among, "window"), numbers)
-        return {number: Cosines(own.get(number), window.get(number)) for number in own.keys() | window.keys()}
+    def of(self, rows: Rows, among: RowSet, numbers: Iterable[int]) -> Mapping[int, float]:
+        """The cosines of those of the rows that have vectors."""
+        return vectors.similarities(rows, self._question(among), numbers)
 
     def usual(self, rows: Rows, among: RowSet, count: int) -> Baseline:
         """The usual nearness among `count` rows, estimated from a sample."""
@@ -112,7 +85,7 @@ class Meaning(Struct, frozen=True):
         """
         if self.tokens is None or not around:
             return {}
-        width = len(signs(self.vector))
+        width = len(self.tokens.signs) // max(len(self.tokens.words), 1)
         asked = [
             self.tokens.signs[at * width : (at + 1) * width]
             for at, word in enumerate(self.tokens.words)
@@ -123,8 +96,8 @@ class Meaning(Struct, frozen=True):
         told = vectors.tokens_of(rows, self._question(among._replace(narrowed=None)), numbers)
         return {number: Closeness(*found) for number, found in interact(asked, told, around).items()}
 
-    def _question(self, among: RowSet, view: View = "own") -> vectors.Question:
-        return vectors.Question(self.model, self.vector, among, view)
+    def _question(self, among: RowSet) -> vectors.Question:
+        return vectors.Question(self.model, self.vector, among)
 
 
 def usual_of(cosines: Sequence[float], count: int) -> Baseline:

@@ -17,7 +17,6 @@ from memory.store.lazy import UnicodePattern
 
 Embedded: TypeAlias = Literal["entry", "message", "block", "passage", "task"]
 """Kinds whose rows have vectors."""
-View: TypeAlias = Literal["own", "window"]
 
 KINDS: tuple[Embedded, ...] = ("entry", "message", "block", "passage", "task")
 MAX_CHARACTERS = 30_000
@@ -31,16 +30,8 @@ _END = UnicodePattern(r"(?<=[\n])|(?<=[.!?。！？…;])\s+|(?<=[。！？])")
 _SPACE = UnicodePattern(r"\s+")
 
 
-class Text(Struct, frozen=True):
-    """One text to embed. A row has one per view and part."""
-
-    view: View
-    part: int
-    text: str
-
-
 class Embeddable(Struct, frozen=True):
-    """A row with its texts, and whose vectors they become. `digest` shows whether the texts have changed.
+    """A row with the parts of its text, and whose vectors they become. `digest` shows whether the texts have changed.
 
     `model` is the model of the row's folder, if that has its own.
     """
@@ -49,14 +40,12 @@ class Embeddable(Struct, frozen=True):
     row: int
     agent: str
     audience: str
-    texts: tuple[Text, ...]
+    texts: tuple[str, ...]
     model: str = ""
 
     @property
     def digest(self) -> bytes:
-        told = json.dumps(
-            [self.agent, self.audience, self.model, [[each.view, each.part, each.text] for each in self.texts]]
-        )
+        told = json.dumps([self.agent, self.audience, self.model, self.texts])
         return hashlib.blake2b(told.encode(), digest_size=16).digest()
 
 
@@ -64,7 +53,7 @@ def texts_of(rows: Rows, kind: Embedded, numbers: Sequence[int]) -> list[Embedda
     """Those of these rows that have something to embed, in their current form; in no order."""
     match kind:
         case "message":
-            return [_message(rows, row) for row in rows.all(_MESSAGES, (numbers,))]
+            return [_message(row) for row in rows.all(_MESSAGES, (numbers,))]
         case "entry":
             return [_entry(row) for row in rows.all(_ENTRIES, (numbers,))]
         case "block":
@@ -75,10 +64,8 @@ def texts_of(rows: Rows, kind: Embedded, numbers: Sequence[int]) -> list[Embedda
             return [_task(row) for row in rows.all(_TASKS, (numbers,))]
 
 
-_MESSAGES = """SELECT id, place_id, speaker, content, audience FROM messages
+_MESSAGES = """SELECT id, speaker, content, audience FROM messages
                WHERE search_text <> '' AND id IN (SELECT value FROM json_each(?))"""
-_BEFORE = """SELECT speaker, content FROM messages
-             WHERE place_id = ? AND id < ? AND audience = ? AND search_text <> '' ORDER BY id DESC LIMIT 1"""
 _ENTRIES = """SELECT n, agent_id, label, content, category, tags, audience FROM archival_entries
               WHERE archived_at IS NULL AND superseded_by IS NULL AND search_text <> ''
               AND n IN (SELECT value FROM json_each(?))"""
@@ -92,50 +79,35 @@ _TASKS = """SELECT id, title, notes, audience FROM tasks
             WHERE search_text <> '' AND id IN (SELECT value FROM json_each(?))"""
 
 
-def _message(rows: Rows, row: Row) -> Embeddable:
-    said = f"{row['speaker']}: {row['content']}"
-    texts = [*_parts("own", "", said)]
-    # Rows of another audience are skipped: neither their words nor their existence may show.
-    before = rows.one(_BEFORE, (row["place_id"], row["id"], row["audience"]))
-    if before is not None:
-        texts += _parts("window", "", f"{_cut(before)}\n{said}", most=1)
-    return Embeddable("message", row["id"], "", row["audience"], tuple(texts))
-
-
-def _cut(before: Row) -> str:
-    """The message before, cut to leave room for the one that answers it."""
-    said = f"{before['speaker']}: {before['content']}"
-    return said.encode()[: PART_BYTES // 2].decode("utf-8", "ignore")
+def _message(row: Row) -> Embeddable:
+    return Embeddable("message", row["id"], "", row["audience"], _parts("", f"{row['speaker']}: {row['content']}"))
 
 
 def _entry(row: Row) -> Embeddable:
     about = [row["category"].replace("/", " "), *json.loads(row["tags"]), row["label"] or ""]
     head = f"{', '.join(word for word in about if word)}\n"
-    return Embeddable("entry", row["n"], row["agent_id"], row["audience"], tuple(_parts("own", head, row["content"])))
+    return Embeddable("entry", row["n"], row["agent_id"], row["audience"], _parts(head, row["content"]))
 
 
 def _block(row: Row) -> Embeddable:
     text = f"{row['profile']}\n{row['content']}".strip()
     head = f"{row['label'].replace('_', ' ')}: {row['description']}\n"
-    parts = tuple(_parts("own", head, text)) if text else ()
+    parts = _parts(head, text) if text else ()
     return Embeddable("block", row["n"], row["agent_id"], row["audience"], parts)
 
 
 def _passage(row: Row) -> Embeddable:
-    parts = _parts("own", f"{row['name']}\n", row["content"], size=PART_BYTES // 2)
-    return Embeddable("passage", row["n"], "", row["audience"], tuple(parts), row["embedding_model"])
+    parts = _parts(f"{row['name']}\n", row["content"], size=PART_BYTES // 2)
+    return Embeddable("passage", row["n"], "", row["audience"], parts, row["embedding_model"])
 
 
 def _task(row: Row) -> Embeddable:
-    parts = _parts("own", "to do: ", f"{row['title']}\n{row['notes']}".strip())
-    return Embeddable("task", row["id"], "", row["audience"], tuple(parts))
+    parts = _parts("to do: ", f"{row['title']}\n{row['notes']}".strip())
+    return Embeddable("task", row["id"], "", row["audience"], parts)
 
 
-def _parts(view: View, head: str, text: str, most: int | None = None, size: int = PART_BYTES) -> Iterator[Text]:
-    for number, part in enumerate(cut(text[:MAX_CHARACTERS], size)):
-        if most is not None and number >= most:
-            return
-        yield Text(view, number, head + part)
+def _parts(head: str, text: str, size: int = PART_BYTES) -> tuple[str, ...]:
+    return tuple(head + part for part in cut(text[:MAX_CHARACTERS], size))
 
 
 def cut(text: str, limit: int = PART_BYTES) -> list[str]:

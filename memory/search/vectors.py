@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from memory.people.audience import Scope
 from memory.search.embedding.base import Embedding, Vector, dimension_of, signs
-from memory.search.vector_texts import KINDS, Embeddable, Embedded, Text, View, texts_of
+from memory.search.vector_texts import KINDS, Embeddable, Embedded, texts_of
 from memory.store import sqlite
 from memory.store.database import Rows, Tx, Value
 from memory.store.errors import Refused
@@ -42,12 +42,11 @@ class RowSet(NamedTuple):
 
 
 class Question(Struct, frozen=True):
-    """A search: the vector and name of a model, the rows to search, and which of their vectors to compare."""
+    """A search: the vector and name of a model, and the rows to search."""
 
     model: str
     vector: Vector
     among: RowSet
-    view: View = "own"
 
 
 class EmbeddedRow(Struct, frozen=True):
@@ -88,7 +87,7 @@ def of_entry(rows: Rows, entry: EntryId) -> tuple[str, Vector] | None:
     row = rows.one(
         """SELECT m.name, v.vector FROM archival_entries e JOIN vectors v ON v.kind = 'entry' AND v.row = e.n
            JOIN vector_spaces s ON s.id = v.space_id JOIN vector_models m ON m.id = s.model_id AND m.current = 1
-           WHERE e.id = ? AND s.view = 'own' ORDER BY v.part LIMIT 1""",
+           WHERE e.id = ? ORDER BY v.part LIMIT 1""",
         (entry,),
     )
     return None if row is None else (row[0], row[1])
@@ -144,10 +143,10 @@ def _allowed(question: Question) -> tuple[str, tuple[Value, ...]]:
     """The condition on `v`: its space may be used, and its row is among the requested ones."""
     kind, agent, scope, narrowed = question.among
     spaces = """v.space_id IN (SELECT s.id FROM vector_spaces s JOIN vector_models m ON m.id = s.model_id
-        WHERE m.name = ? AND s.kind = ? AND s.view = ? AND KNOWN(s.audience)"""
+        WHERE m.name = ? AND s.kind = ? AND KNOWN(s.audience)"""
     own = kind == "entry" and agent is not None
     parts = [spaces + (" AND s.agent_id = ?)" if own else ")")]
-    parameters: list[Value] = [question.model, kind, question.view]
+    parameters: list[Value] = [question.model, kind]
     parameters += [agent] if own else []
     for sql, values in filter(None, (seen_by(kind, agent), narrowed)):
         parts.append(f"v.row IN (SELECT t.{_NUMBER[kind]} FROM {_TABLE[kind]} t WHERE {sql})")
@@ -232,22 +231,22 @@ def _replace(tx: Tx, model: int, dimension: int, each: EmbeddedRow) -> None:
     mine = "kind = ? AND row = ?"
     tx.run(f"DELETE FROM vectors WHERE {mine}", (of.kind, of.row))
     tx.run(f"DELETE FROM vector_queue WHERE {mine}", (of.kind, of.row))
-    for text, (vector, tokens) in zip(of.texts, each.made, strict=True):
+    space = _space(tx, model, of) if of.texts else None
+    for part, (vector, tokens) in enumerate(each.made):
         if dimension_of(vector) != dimension:
             raise Refused(
                 "a vector has {found} numbers, and those of its model have {dimension}",
                 dimension=dimension,
                 found=dimension_of(vector),
             )
-        values = {"space_id": _space(tx, model, of, text), "kind": of.kind, "row": of.row, "part": text.part}
-        kept = tokens is not None and of.kind == "message" and text.view == "own" and text.part < _TOKEN_PARTS
+        values = {"space_id": space, "kind": of.kind, "row": of.row, "part": part}
+        kept = tokens is not None and of.kind == "message" and part < _TOKEN_PARTS
         told = tokens.signs if tokens is not None and kept else None
         tx.insert("vectors", {**values, "bits": signs(vector), "vector": vector, "tokens": told})
 
 
-def _space(tx: Tx, model: int, of: Embeddable, text: Text) -> int:
-    values: dict[str, Value] = {"model_id": model, "kind": of.kind, "view": text.view}
-    values |= {"agent_id": of.agent, "audience": of.audience}
+def _space(tx: Tx, model: int, of: Embeddable) -> int:
+    values: dict[str, Value] = {"model_id": model, "kind": of.kind, "agent_id": of.agent, "audience": of.audience}
     where = " AND ".join(f"{name} = :{name}" for name in values)
     tx.insert("vector_spaces", values, ignore=True)
     return tx.number(f"SELECT id FROM vector_spaces WHERE {where}", values)

@@ -49,7 +49,7 @@ async def embed_rows(database: Database, embedder: Embedder) -> int:
     await database.write(_CHOOSE, lambda tx: vectors.choose(tx, embedder.name, embedder.dimension))
     stored = 0
     while waiting := await database.read(lambda rows: vectors.missing(rows, _BATCH)):
-        texts = [text.text for each in waiting for text in each.texts]
+        texts = [text for each in waiting for text in each.texts]
         made = iter(await embedder.embed(texts, _SECONDS))
         embedded = [EmbeddedRow(each, tuple(next(made) for _ in each.texts)) for each in waiting]
         stored += await database.write(_STORE, partial(vectors.store, model=embedder.name, embedded=embedded))

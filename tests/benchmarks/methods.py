@@ -101,7 +101,7 @@ def dense(raw: Connection, meanings: Mapping[str, Meaning]) -> Ask:
 
     def ask(text: str) -> list[str]:
         near = meanings[text].of(Tx(raw), among, numbers)
-        best = sorted(near, key=lambda number: (near[number].own or 0.0, number), reverse=True)
+        best = sorted(near, key=lambda number: (near[number], number), reverse=True)
         return [ids[str(number)] for number in best[:DEEP]]
 
     return ask

@@ -18,8 +18,8 @@ MAX_CHARACTERS = 30_000
 
 
 class Tokens(NamedTuple):
-    """The content words of a text as the model sees them: for each token, its word and the signs of its vector
-    (`dimension / 8` bytes each, concatenated)."""
+    """The content words of a text as the model sees them: for each token, its word and the signs of its vector, as many
+    bytes for each, concatenated."""
 
     words: tuple[str, ...] = ()
     signs: bytes = b""

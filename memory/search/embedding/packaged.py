@@ -34,6 +34,7 @@ DIMENSION = 384
 MAX_TOKENS = 256
 """Tokens of one text; the model was not trained on longer ones."""
 
+_WORD_NUMBERS = 256  # of a single word's vector: with all 384, search finds hardly more
 _RUN_TOKENS, _RUN_TEXTS = 256, 8  # of one run, with padding: bounds memory and waiting
 _IDLE_SECONDS = 3_600.0
 _QUIET_SECONDS = 1.0
@@ -173,7 +174,8 @@ class _Model:
     def _tokens(self, encoded: Sequence[int], hidden: Any) -> Tokens:
         words = self.words.words(encoded)
         kept = [at for at, word in enumerate(words) if _has_content(word)]
-        return Tokens(tuple(words[at] for at in kept), self._numpy.packbits(hidden[kept] > 0, axis=1).tobytes())
+        signs = self._numpy.packbits(hidden[kept, :_WORD_NUMBERS] > 0, axis=1)
+        return Tokens(tuple(words[at] for at in kept), signs.tobytes())
 
 
 @lru_cache(maxsize=5_000)

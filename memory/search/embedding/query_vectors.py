@@ -97,7 +97,7 @@ class PartVectors:
 
     def of(self, rows: Sequence[Embeddable]) -> tuple[dict[str, Embedding], list[str]]:
         """The cached embeddings of these rows' texts, by text, and the missing texts, each once."""
-        texts = dict.fromkeys(text.text for row in rows for text in row.texts)
+        texts = dict.fromkeys(text for row in rows for text in row.texts)
         known = {text: Embedding(vector) for text in texts if (vector := self._known.get(_digest(text))) is not None}
         return known, [text for text in texts if text not in known]
 
@@ -107,7 +107,7 @@ class PartVectors:
             if row.kind == "message" or len(row.texts) < 2:
                 continue
             for text in row.texts:
-                self._known.put(_digest(text.text), made[text.text].vector)
+                self._known.put(_digest(text), made[text].vector)
 
 
 def _digest(text: str) -> bytes:

@@ -186,7 +186,7 @@ async def test_of_a_long_block_that_changes_only_what_changed_is_embedded(
         assert any("Now it rains." in each for each in again)
         stored = await file.read(lambda rows: rows.all("SELECT vector FROM vectors ORDER BY part"))
         row = (await file.read(lambda rows: texts_of(rows, "block", [1])))[0]
-        assert [bytes(each[0]) for each in stored] == [to_vector(each) for each in numbers([t.text for t in row.texts])]
+        assert [bytes(each[0]) for each in stored] == [to_vector(each) for each in numbers(list(row.texts))]
 
 
 @pytest.mark.parametrize("status", [413, 200])
@@ -200,7 +200,6 @@ async def test_a_text_that_fails_alone_does_not_hold_up_the_others(
 
     server.usual = usual
     async with running(tmp_path, **remote(server)) as (made, file):
-        # The poison comes last, or it would stand in the window of the next one too.
         numbers = await said(file, "one", "two", "three", "poison")
         await until(lambda: _refused(file))
         assert await embedded(file) == set(numbers[:3])

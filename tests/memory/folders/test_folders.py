@@ -275,7 +275,7 @@ def test_a_folder_with_its_own_model_is_embedded_and_found_by_that_alone(stored:
     upload(tx, plain, "a.txt", "ferry departure nine")
     upload(tx, own, "b.txt", "ferry departure ten")
     assert embed_all(tx) == 1, "the other folder's is not for this model"
-    assert [each.texts[0].text for each in vectors.missing(tx, 8, "ollama:own")] == ["b.txt\nferry departure ten"]
+    assert [each.texts[0] for each in vectors.missing(tx, 8, "ollama:own")] == ["b.txt\nferry departure ten"]
     vectors.choose(tx, "ollama:own", DIMENSION, "ollama:own")
     assert vectors.store(tx, "ollama:own", embed(vectors.missing(tx, 8, "ollama:own"))) == 1
     assert vectors.progress(tx).waiting == 0

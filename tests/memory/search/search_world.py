@@ -81,11 +81,11 @@ def ids(results: Results) -> list[str]:
 
 
 def embed(tx: Tx, means: Mapping[str, tuple[float, float]]) -> None:
-    """Give every row in which one of these words stands its vector, in all views; others get none."""
+    """Give every row in which one of these words stands its vector; others get none."""
     vectors.choose(tx, MODEL, 2)
     waiting = vectors.missing(tx, 1_000)
     for each in waiting:
-        made = [_vector(text.text, means) for text in each.texts]
+        made = [_vector(text, means) for text in each.texts]
         if all(vector is not None for vector in made):
             vectors.store(
                 tx, MODEL, [EmbeddedRow(each, tuple(Embedding(vector) for vector in made if vector is not None))]

@@ -134,7 +134,7 @@ async def test_the_packaged_model_tells_the_signs_of_words_with_content() -> Non
     assert one.tokens is not None
     assert none.tokens == Tokens((), b"")
     assert one.tokens.words == ("dog", "kennel", "kennel"), "a word in two pieces"
-    assert len(one.tokens.signs) == 48 * len(one.tokens.words)
+    assert len(one.tokens.signs) == 32 * len(one.tokens.words)
     assert long.tokens is not None
     assert 200 < len(long.tokens.words) <= packaged.MAX_TOKENS - 2
 

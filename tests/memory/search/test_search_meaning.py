@@ -1,6 +1,6 @@
 """Search with vectors: rows are found by what they mean, under every condition that holds for words too."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -11,7 +11,7 @@ from memory.agenda import tasks
 from memory.agenda.tasks import Task
 from memory.people.audience import OWNER, Audience, Scope, Trust
 from memory.search.embedding.base import to_vector
-from memory.search.vector_similarity import Baseline, Cosines, Meaning
+from memory.search.vector_similarity import Baseline, Meaning
 from memory.search.vectors import RowSet
 from memory.store.database import Rows
 from tests.memory.parts import ANN, BOB, NOON, delete_message
@@ -31,12 +31,12 @@ class Liar(Meaning, frozen=True):
     numbers: Sequence[int] = ()
     asked: list[RowSet] = field(default_factory=list)
 
-    def nearest(self, rows: Rows, among: RowSet, limit: int) -> Mapping[int, Cosines]:
+    def nearest(self, rows: Rows, among: RowSet, limit: int) -> Mapping[int, float]:
         self.asked.append(among)
-        return {number: Cosines(0.9, 0.9) for number in self.numbers}
+        return dict.fromkeys(self.numbers, 0.9)
 
-    def of(self, rows: Rows, among: RowSet, numbers: Sequence[int]) -> Mapping[int, Cosines]:
-        return {number: Cosines(0.9, 0.9) for number in numbers}
+    def of(self, rows: Rows, among: RowSet, numbers: Iterable[int]) -> Mapping[int, float]:
+        return dict.fromkeys(numbers, 0.9)
 
     def usual(self, rows: Rows, among: RowSet, count: int) -> Baseline:
         return Baseline(0.0, 0.1, 3.0)

@@ -63,22 +63,6 @@ def ids(found: list[Near]) -> list[tuple[str, int]]:
 # ------------------------------------------------------------------------------------------------- what is embedded
 
 
-def test_a_row_of_another_audience_between_two_does_not_show(tx: Tx) -> None:
-    """Neither while it is there nor when it goes: what is found for a scope does not tell of it."""
-    first, second = say(tx, "the tortoise is ill"), say(tx, "in the garden")
-    embed_all(tx)
-    alone = [(view, row - first) for _kind, row, view in held(tx)]
-    assert alone == [("own", second - first), ("window", second - first), ("own", 0)]
-    third = say(tx, "a secret", audience=person_audience(ANN))
-    fourth = say(tx, "since Monday")
-    embed_all(tx)
-    assert ("message", fourth, "window") in held(tx)
-    assert ("message", third, "window") not in held(tx)
-    before = held(tx)
-    edit_message(tx, "2", "another secret", NOON)
-    assert {row for _kind, row, _view in before} - {row for _kind, row, _view in held(tx)} == {third}
-
-
 def test_a_long_row_is_embedded_in_parts_and_found_once(tx: Tx) -> None:
     filler = "grass grows and the sun shines on it all day long. " * 60
     said = say(tx, f"{filler} The tortoise is called Fred. {filler}")
@@ -94,19 +78,19 @@ def test_a_long_entry_is_found_by_its_passages_alone(tx: Tx) -> None:
     embed_all(tx)
     whole = {row["n"] for row in tx.all("SELECT n FROM archival_entries WHERE parent_entry_id IS NULL")}
     assert len(whole) == 1
-    assert whole.isdisjoint(row for _kind, row, _view in held(tx))
+    assert whole.isdisjoint(row for _kind, row in held(tx))
     assert vectors.missing(tx, 8) == []
 
 
 # ----------------------------------------------------------------------------------------------- when a vector goes
 
 
-def test_an_edit_takes_the_vectors_and_queues_the_row_and_the_one_after_it(tx: Tx) -> None:
-    first, second, third = say(tx, "one"), say(tx, "two"), say(tx, "three")
+def test_an_edit_takes_the_vectors_and_queues_the_row(tx: Tx) -> None:
+    first, second = say(tx, "one"), say(tx, "two")
     embed_all(tx)
     edit_message(tx, "0", "uno", NOON)
-    assert {row for _kind, row, _view in held(tx)} == {third}
-    assert [each.row for each in vectors.missing(tx, 8)] == [second, first]
+    assert held(tx) == [("message", second)]
+    assert [each.row for each in vectors.missing(tx, 8)] == [first]
     embed_all(tx)
     (best, *_others) = nearest(tx, asking("uno"), HERE)
     assert best.row == first
@@ -116,9 +100,7 @@ def test_a_deletion_takes_the_vectors_for_good(tx: Tx) -> None:
     first, second = say(tx, "one"), say(tx, "two")
     embed_all(tx)
     delete_message(tx, "0", NOON)
-    assert held(tx) == []
-    embed_all(tx)
-    assert held(tx) == [("message", second, "own")]
+    assert held(tx) == [("message", second)]
     assert first not in {near.row for near in nearest(tx, asking("one"), HERE)}
 
 
@@ -217,8 +199,7 @@ def fill(tx: Tx, rows: list[tuple[str, Audience, int]]) -> None:
 def exact(tx: Tx, scope: Scope, asked: Asking) -> dict[tuple[str, int], float]:
     """The same by comparing every vector, in Python."""
     found: dict[tuple[str, int], float] = {}
-    sql = """SELECT v.kind, v.row, v.vector, s.audience FROM vectors v JOIN vector_spaces s ON s.id = v.space_id
-             WHERE s.view = 'own'"""
+    sql = "SELECT v.kind, v.row, v.vector, s.audience FROM vectors v JOIN vector_spaces s ON s.id = v.space_id"
     for kind, row, vector, audience in tx.all(sql):
         if scope.may_use(audience):
             near = cosine(asked.vector, vector)
@@ -315,7 +296,7 @@ def test_another_model_embeds_everything_again_instead_of_the_old_vectors(tx: Tx
     assert nearest(tx, asking("tortoise", model="other"), HERE) == []
     first = vectors.missing(tx, 1)
     assert vectors.store(tx, "other", embed(first)) == len(first) == 2
-    assert len(held(tx)) == 4  # the message and the entry of before are still there, or embedded again
+    assert len(held(tx)) == 3  # the message and the entry of before are still there, or embedded again
     assert embed_all(tx, "other") == 1
     models = tx.all(
         "SELECT m.name FROM vectors v, vector_spaces s, vector_models m WHERE s.id = space_id AND m.id = model_id"

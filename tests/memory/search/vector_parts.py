@@ -35,7 +35,7 @@ def _drawn(word: str) -> list[float]:
 
 
 def embed(found: Iterable[Embeddable]) -> list[EmbeddedRow]:
-    return [EmbeddedRow(each, tuple(Embedding(pointing(text.text)) for text in each.texts)) for each in found]
+    return [EmbeddedRow(each, tuple(Embedding(pointing(text)) for text in each.texts)) for each in found]
 
 
 def embed_all(tx: Tx, model: str = MODEL) -> int:
@@ -100,7 +100,6 @@ def cosine(left: Vector, right: Vector) -> float:
     return 1 - cosine_distance(left, right)
 
 
-def held(rows: Rows) -> Sequence[tuple[str, int, str]]:
-    """Every vector that is kept: kind, row and view."""
-    sql = "SELECT v.kind, v.row, s.view FROM vectors v JOIN vector_spaces s ON s.id = v.space_id ORDER BY v.id"
-    return [(row[0], row[1], row[2]) for row in rows.all(sql)]
+def held(rows: Rows) -> Sequence[tuple[str, int]]:
+    """Every vector that is kept: kind and row."""
+    return [(row[0], row[1]) for row in rows.all("SELECT kind, row FROM vectors ORDER BY id")]
