@@ -20,7 +20,7 @@ _CHANGES = Options(via=TERMINAL_ONLY, changes=True, seconds=120.0)
 
 
 _Line = Annotated[
-    str, Field(max_length=200), Param("Owner to name in the profile (default: the owner's DID)", metavar="TEXT")
+    str, Field(max_length=200), Param("Line for the profile (default: one that names the owner)", metavar="TEXT")
 ]
 
 
