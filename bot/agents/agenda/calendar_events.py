@@ -20,7 +20,7 @@ from memory.store.errors import Refused
 from memory.store.ids import EventId, PersonId, snowflakes
 from memory.store.records import replace
 from scheduler import triggers
-from scheduler.dates import later, read_when
+from scheduler.dates import corrected, later, read_when
 from scheduler.descriptions import clock_words, time_words
 from scheduler.job_kinds import DueJob, JobKinds, JobResult, QueueJob
 from scheduler.triggers import DateTrigger, RecurrenceTrigger, Trigger
@@ -66,9 +66,12 @@ def plan(
 def move(tx: Tx, event: Event, when: str, people: tuple[PersonId, ...], default_zone: str, now: datetime) -> Event:
     """Plan an event anew, as long as before: a day alone keeps the time, a time alone the day. Raises Refused."""
     zone = person_settings.of(tx, people).zone or default_zone
-    at = later(when, event.starts_at, now.astimezone(zone_of(zone)), language(), event.title)
+    here, was = now.astimezone(zone_of(zone)), event.starts_at.astimezone(zone_of(zone))
+    at = later(when, was, here, language(), event.title)
     if at is not None and repetition(event.trigger):
         raise Refused("This event repeats. Say how from now on, such as “every Monday at 8”.")
+    if at is None:
+        when = corrected(when, f"{was:%H:%M}", here, language()) or when
     first = at or triggers.require(read_when(when, now, zone, event.title), now)
     ends = "" if event.ends_at is None else (first + (event.ends_at - event.starts_at)).isoformat()
     minutes = -1 if event.reminder_minutes is None else event.reminder_minutes

@@ -141,12 +141,14 @@ def test_a_moved_event_lasts_as_long_and_is_announced_as_early(tx: Tx, when: str
     assert fired(tx, moved).due == moved.starts_at - timedelta(minutes=30)
 
 
-def test_an_event_that_repeats_is_moved_by_saying_how_from_now_on(tx: Tx) -> None:
+@pytest.mark.parametrize(
+    ("when", "clocks"), [("every Thursday at 20:00", "8:00 PM–9:00 PM"), ("every Thursday", "6:00 PM–7:00 PM")]
+)
+def test_an_event_that_repeats_is_moved_by_saying_how_from_now_on(tx: Tx, when: str, clocks: str) -> None:
     before = kept(tx, "every day at 18:00", ends="19:00")
-    moved = calendar_events.move(tx, before, "every Thursday at 20:00", (ANN,), "UTC", NOW)
-    assert calendar_events.on_clocks(moved.starts_at, moved, "UTC").startswith(
-        "Thu, Mar 5, 2026, 8:00 PM–9:00 PM UTC, every"
-    )
+    moved = calendar_events.move(tx, before, when, (ANN,), "UTC", NOW)
+    told = calendar_events.on_clocks(moved.starts_at, moved, "UTC")
+    assert told.startswith(f"Thu, Mar 5, 2026, {clocks} UTC, every")
 
 
 @pytest.mark.parametrize(
