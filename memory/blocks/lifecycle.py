@@ -331,7 +331,7 @@ def _retyped(tx: Tx, block: Block, schema: Schema, writer: Writer, now: datetime
     if block.type is BlockType.LOG:
         raise Refused("block {label} is a log that Carina maintains: its type cannot be changed", label=block.label)
     if schema.type == block.schema.type:
-        raise Refused("block {label} already has this type of content", label=block.label, type=schema.type)
+        raise Refused("block {label} already has this type of content", label=block.label)
     opened = open_block(tx, block.id, writer, now)
     empty = BlockDocument()
     empty.change(partial(containers.declare, schema=block.schema))

@@ -49,8 +49,8 @@ _LONGER = {"hour": gettext_noop("For 1 hour"), "always": gettext_noop("Always")}
 _SNOOZES = {
     "minutes=10": gettext_noop("10 minutes"),
     "minutes=60": gettext_noop("1 hour"),
-    "until=evening": gettext_noop("This evening"),
-    "until=morning": gettext_noop("Tomorrow morning"),
+    "until=this+evening": gettext_noop("This evening"),
+    "until=tomorrow+morning": gettext_noop("Tomorrow morning"),
 }
 _LOOKS = {
     "let": (gettext_noop("Allow"), discord.ButtonStyle.success),

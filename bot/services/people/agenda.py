@@ -234,7 +234,7 @@ class Agenda(ZonedService, frozen=True):
         found, zone, now = self._reminder(tx, caller, reminder), self.zone_of(tx, caller), self.clock()
         at = require(read_when(until, now, zone, found.text), now) if until else now + timedelta(minutes=minutes)
         reminding.snooze(tx, found, at, now)
-        return _("I will remind you again on {moment}: {text}", moment=moment_text(at), text=found.text)
+        return _("I will remind you on {when}: {text}", when=moment_text(at), text=found.text)
 
     @operation("remind.cancel", "Cancel a reminder and its repetitions", Action.AGENDA)
     def cancel(self, tx: Tx, caller: Caller, reminder: _Reminder) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import cast
+from urllib.parse import parse_qs
 
 import discord
 import pytest
@@ -33,6 +34,7 @@ from memory.store.migrations import Kind, prepare
 from memory.store.records import replace
 from memory.store.sqlite import connect
 from scheduler import triggers
+from scheduler.dates import read_when
 from scheduler.job_kinds import DueJob, JobKinds
 from sources.discord.cards import items_of
 from sources.terminal import PERSON, PLACE
@@ -430,6 +432,20 @@ def test_a_snooze_comes_once_however_often_it_is_pressed(tx: Tx) -> None:
     says().remind(tx, firing(tx, kept, suffix="later"))
     shown = "⏰ call mum (snoozed until <t:1772454660:f>, <t:1772454660:R>)"
     assert [text for _place, text, _audience in out(tx)] == ["⏰ call mum", shown, "⏰ call mum"]
+
+
+@pytest.mark.parametrize(
+    ("hour", "evening", "morning"),
+    [(6, "02 18:00", "03 09:00"), (12, "02 18:00", "03 09:00"), (21, "02 22:00", "03 09:00")],
+)
+def test_the_menu_of_a_card_snoozes_until_what_it_says(tx: Tx, hour: int, evening: str, morning: str) -> None:
+    kept = planned(tx)
+    says().remind(tx, firing(tx, kept))
+    (menu,) = (item for item in buttons_of(told(tx, kept)[0]) if isinstance(item, discord.ui.Select))
+    given = {option.label: parse_qs(option.value) for option in menu.options}
+    now = NOW.replace(hour=hour)
+    for label, at in (("This evening", evening), ("Tomorrow morning", morning)):
+        assert f"{triggers.require(read_when(given[label]['until'][0], now, 'UTC'), now):%d %H:%M}" == at
 
 
 def test_a_snoozed_message_shows_the_new_time_in_its_language_and_one_that_is_done_stays_so(tx: Tx) -> None:
