@@ -145,5 +145,5 @@ def read_crontab(line: str, zone: str) -> Crontab:
         zone=zone_of(zone),
     )
     if not any(made.on(date(2096, 1, 1) + timedelta(days=offset)) for offset in range(_LONGEST_DAYS)):
-        raise Refused("“{line}” never happens: none of its months has such a day", line=line[:60])
+        raise Refused("“{line}” never comes due: none of its months has such a day", line=line[:60])
     return made

@@ -18,7 +18,7 @@ from scheduler.cron import read_crontab
 from scheduler.descriptions import crontab_words, rule_words
 from scheduler.rrules import Rule, check_rule
 from scheduler.zones import instant, zone_of
-from texts import _, gettext_noop, ngettext, source
+from texts import _, ngettext, source
 
 SHORTEST = timedelta(seconds=1)
 _UNITS = (("DAILY", 86_400), ("HOURLY", 3_600), ("MINUTELY", 60))
@@ -98,8 +98,9 @@ def require(trigger: Trigger, now: datetime) -> datetime:
     """The first due time. Raises Refused with a message for an invalid trigger or one that never fires."""
     found = _checked_run(trigger, now)
     if found is None:
-        past, never = gettext_noop("That time is in the past."), gettext_noop("That never happens again.")
-        raise Refused(past if isinstance(trigger, DateTrigger) else never)
+        if isinstance(trigger, DateTrigger):
+            raise Refused("That time is in the past.")
+        raise Refused("That will never occur again. Choose a time in the future.")
     return found
 
 

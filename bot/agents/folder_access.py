@@ -300,7 +300,7 @@ def _whole(root: Path, path: str) -> bytes:
     with disk.open_file(root, path) as file:
         file.text()
         if file.seen.size > disk.MAX_WRITTEN:
-            raise Refused("{path} has {size:,} bytes, which is too large to append to", path=path, size=file.seen.size)
+            raise Refused("{path} is too large to append to: it has {size:,} bytes", path=path, size=file.seen.size)
         return b"".join(file.blocks())
 
 

@@ -88,7 +88,7 @@ async def _answer(services: Services, router: Router, heard: Notification) -> st
             await changed.wait()
             changed.clear()
     if row.status is Status.DEAD:
-        raise UserError("It could not be answered. `carina inbox show {id}` says why.", id=code(row.id))
+        raise UserError("The message could not be answered. `carina inbox show {id}` says why.", id=code(row.id))
     now = services.approvals.clock()
 
     def take(tx: Tx) -> str:

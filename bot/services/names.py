@@ -79,7 +79,7 @@ def find_living(rows: Rows, name: str) -> Agent:
     """An agent that is not archived; without a name, the oldest one. Raises UserError."""
     known = agents.agents(rows)
     if not known:
-        raise UserError("All agents are archived.")
+        raise UserError("All agents are archived. `carina agent restore` restores one.")
     return find(known, name, NO_AGENT) if name.strip() else min(known, key=lambda each: each.id)
 
 

@@ -156,7 +156,7 @@ class ServiceStatus(Result):
             yield Finding("database", State.PROBLEM, self.unstored.rstrip(".。"), remedy)
         if self.silent:
             remedy = _("{command} lets one answer again", command=self.silent)
-            yield Finding("agents", State.PROBLEM, _("no agent answers"), remedy)
+            yield Finding("agents", State.PROBLEM, _("no agent is answering"), remedy)
         if self.dead:
             words = _("failed messages: {count}", count=self.dead)
             remedy = _("`carina inbox list --dead` shows them")

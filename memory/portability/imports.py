@@ -225,7 +225,8 @@ def require_schema(manifest: Manifest) -> None:
     """Raise CarError for a file that is too old to be migrated."""
     if manifest.about.schema < migrations.migrations(migrations.Kind.CONSTELLATION)[0].version:
         raise CarError(
-            "this file has schema {schema}, which is too old for this version to migrate", schema=manifest.about.schema
+            "this file has schema {schema}, which is too old for this version: use the version of Carina that made it",
+            schema=manifest.about.schema,
         )
 
 

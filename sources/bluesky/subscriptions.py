@@ -74,7 +74,7 @@ class Subscription:
         if not self._dropped:
             return _("subscription: {state}", state=state)
         dropped = ngettext("{count} post dropped", "{count} posts dropped", self._dropped)
-        return _("subscription: {state}; {dropped}, too many in a minute", state=state, dropped=dropped)
+        return _("subscription: {state}; {dropped}, because too many came in a minute", state=state, dropped=dropped)
 
     # ------------------------------------------------------------------ what waits
 

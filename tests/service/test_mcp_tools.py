@@ -146,7 +146,7 @@ async def test_a_service_that_ends_meanwhile_and_one_that_is_halted(tmp_path: Pa
         await t.service.kill()
         text, ok = await asked
         assert not ok
-        assert "The service stopped. When it runs again, it will answer what it accepted." in text
+        assert "The service stopped. When it is running again, it will answer the messages that it accepted." in text
         text, ok = await called(client, "search_memory", query="Hello")
         assert not ok
         assert "`carina run`" in text

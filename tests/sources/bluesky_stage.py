@@ -106,7 +106,7 @@ class Harness:
             if not code:
                 return memory.waiting
             memory.decided.append((person, code, verdict))
-            return "" if code == "7" else "There is no such request."
+            return "" if code == "7" else "No request is waiting for you."
 
         async def noted(acts: Sequence[Act]) -> None:
             memory.acts.extend(acts)

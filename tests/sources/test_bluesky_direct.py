@@ -141,7 +141,7 @@ async def test_a_question_is_answered_by_a_word_and_a_number(here: Harness) -> N
         [(ana, "7", Verdict.ONCE), (ana, "8", Verdict.DENY), (ana, "7", Verdict.ALWAYS), (bob, "7", Verdict.ONCE)]
     )
     assert here.texts == ["yes, of course 7"]
-    assert here.server.chat.texts(here.bot, here.ana) == ["There is no such request."]
+    assert here.server.chat.texts(here.bot, here.ana) == ["No request is waiting for you."]
 
 
 async def test_a_bare_yes_decides_nothing_says_what_waits_and_is_heard(here: Harness) -> None:

@@ -378,10 +378,10 @@ async def test_all_say_that_no_agent_answers_and_what_changes_that(s: Site) -> N
     await s.call("agent.archive", agent="Carina")
     page = (await s.get("/")).text
     assert "Nothing needs your attention" not in page
-    assert "No agent answers. `carina agent restore Carina` changes that." in page
+    assert "No agent is answering. `carina agent restore Carina` changes that." in page
     assert (await s.call("status"))["silent"] == "`carina agent restore Carina`"
     await s.call("halt.now")
-    assert "no agent answers. `carina agent restore Carina`" in str(await s.call("halt.release"))
+    assert "no agent is answering. `carina agent restore Carina`" in str(await s.call("halt.release"))
     await s.call("agent.restore", agent="Carina")
     await s.call("agent.hibernate", agent="Carina")
     assert (await s.call("status"))["silent"] == "`carina agent wake Carina`"

@@ -69,7 +69,7 @@ def move(tx: Tx, event: Event, when: str, people: tuple[PersonId, ...], default_
     here, was = now.astimezone(zone_of(zone)), event.starts_at.astimezone(zone_of(zone))
     at = later(when, was, here, language(), event.title)
     if at is not None and repetition(event.trigger):
-        raise Refused("This event repeats. Say how from now on, such as “every Monday at 8”.")
+        raise Refused("This event repeats. Give its new schedule, such as “every Monday at 8”.")
     if at is None:
         when = corrected(when, f"{was:%H:%M}", here, language()) or when
     first = at or triggers.require(read_when(when, now, zone, event.title), now)

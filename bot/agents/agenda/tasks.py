@@ -114,5 +114,5 @@ def tree(found: Sequence[T], place: Callable[[T], tuple[str, str]]) -> list[tupl
 def _due(words: str, now: datetime, zone: str) -> str:
     trigger = read_when(words, now, zone, alone=DAY_END)
     if not isinstance(trigger, DateTrigger):
-        raise Refused("A task cannot repeat.")
+        raise Refused("A task cannot repeat. Set a repeating reminder instead.")
     return to_text(trigger.when)

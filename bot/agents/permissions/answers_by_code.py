@@ -38,7 +38,7 @@ def nothing_decided(rows: Rows, code: str, who: Approver, now: datetime) -> Ruli
     asking = permission_requests.asking(rows, who.identities)
     waiting = [each for each in asking if each.status is Status.WAITING and each.expires_at > now]
     if not waiting:
-        return Ruling(_("There is no such request.") if code else "", counted=False)
+        return Ruling(_("No request is waiting for you.") if code else "", counted=False)
     numbers = [each.id for each in asking]
     found = [
         f"{ids.code(each.id, numbers)} ({each.tool}: {one_line(_(each.reason), _REASON)})" for each in waiting[:_LISTED]

@@ -68,7 +68,7 @@ def call_needs(turn: Turn, tool: str, consent: Collection[str], caution: Caution
     elif caution.asks == "always":
         reason = gettext_lazy("{tool} always requires approval", tool=tool)
     elif caution.asks == "private" and turn.scope.audience != PUBLIC:
-        reason = gettext_lazy("{tool} could reveal what was said here to others", tool=tool)
+        reason = gettext_lazy("{tool} could reveal to others what was said here", tool=tool)
     else:
         return None
     if caution.goes_to:

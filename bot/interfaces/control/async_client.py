@@ -68,7 +68,9 @@ class Holder(Struct, frozen=True):
         except TimeoutError:
             raise silent(self.folder, within) from None
         except ConnectionError:
-            raise ServiceEnded("The service stopped. When it runs again, it will answer what it accepted.") from None
+            raise ServiceEnded(
+                "The service stopped. When it is running again, it will answer the messages that it accepted."
+            ) from None
         finally:
             writer.close()
             with suppress(ConnectionError):

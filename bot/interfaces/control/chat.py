@@ -121,7 +121,8 @@ class Chat:
         """The answers to a row, whoever saw them. Raises UserError if it was given up."""
         if row.status is inbox.Status.DEAD:
             raise UserError(
-                "I could not answer it: {last_error}; `carina inbox list --dead` shows it", last_error=row.last_error
+                "I could not answer your message: {last_error}; `carina inbox list --dead` shows it",
+                last_error=row.last_error,
             )
         said = answers_of(rows, row)
         return [shown_as(to_delivery(each)) for each in said if each.status is not outbox.Status.WITHDRAWN]

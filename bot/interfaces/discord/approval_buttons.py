@@ -31,7 +31,7 @@ def install_approvals(tree: Tree, served: ServedConstellations) -> None:
         offer = chosen or named["offer"]
         constellation = ConstellationId(named["of"]) if named["of"] else served.shared.configured
         if not served.shared.constellations.has(constellation):
-            await tell(interaction, _("The constellation that asked this was deleted."), looks=NO)
+            await tell(interaction, _("The constellation that asked for this was deleted."), looks=NO)
             return
         who, request = approver_of(interaction), int(named["request"])
         async with served.use(constellation) as services:

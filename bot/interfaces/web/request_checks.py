@@ -167,7 +167,7 @@ class AccessMiddleware:
             while True:
                 message = await receive()
                 if message["type"] != "http.request":
-                    raise Refusal(400, _("The request ended early."))
+                    raise Refusal(400, _("The request ended early. Send it again."))
                 part = message.get("body", b"")
                 body += part
                 self._from_strangers += len(part) * strangers

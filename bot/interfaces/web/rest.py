@@ -53,7 +53,8 @@ class _PageRange(Struct, frozen=True):
         limit, (at, _dot, last) = str(given.get("limit", usual)), str(given.get("cursor", "0")).partition(".")
         if not limit.isdecimal() or not 0 < int(limit[:9]) <= _MOST_ROWS or not at.isdecimal():
             words = _(
-                "The limit must be a number up to {most}, and the cursor one from an earlier answer.", most=_MOST_ROWS
+                "The limit must be a number up to {most}, and the cursor must come from an earlier answer.",
+                most=_MOST_ROWS,
             )
             raise Refusal(400, words)
         return cls(int(limit), int(at[:9]), last)

@@ -42,7 +42,11 @@ class Addressees(Struct, frozen=True):
         """
         found = find_agent(rows, name)
         if found.status != "active":
-            raise UserError("{name} is {status}, so it does not answer.", name=found.name, status=_(found.status))
+            raise UserError(
+                "{name} is {status}, so it does not answer. Choose another agent.",
+                name=found.name,
+                status=_(found.status),
+            )
         here = self.places.answering(place, "")
         groups = [each for each in agents.groups_of(rows, found.id) if each.speaks(found.id)]
         if not groups:
@@ -54,7 +58,10 @@ class Addressees(Struct, frozen=True):
         """A group by name. Raises UserError."""
         found = find_group(rows, name)
         if not agents.answering(rows, found):
-            raise UserError("Everyone in {name} is archived, so nobody answers.", name=found.name)
+            raise UserError(
+                "Every agent in {name} is archived or hibernated, so nobody answers. Choose another group.",
+                name=found.name,
+            )
         return Addressee(found.name, found.id)
 
     def say(self, notification: Notification, to: Addressee) -> None:

@@ -146,7 +146,7 @@ class Agents(MemoryService, frozen=True):
             AgentRow.from_record(agent, model=(agent.model or self.config.model.default) if whole else "")
             for agent in (agents.every_agent if whole else agents.agents)(rows)
         )
-        return Listing.of(listed, _("All agents are archived."))
+        return Listing.of(listed, _("All agents are archived. `carina agent restore` restores one."))
 
     @operation("agent.show", "Show an agent and its settings", Action.STATUS, Options(suffix="toml"))
     def show(self, rows: Rows, caller: Caller, agent: _Agent) -> AgentDetails:

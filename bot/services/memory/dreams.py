@@ -121,7 +121,7 @@ class Dreams(MemoryService, frozen=True):
         return report(
             _("The cleanup of {at} is undone: {text}"),
             at=run.at,
-            text=_("{counts}, all back as before.", counts=counts_words(run)) + missing + stays,
+            text=_("{counts}; everything is as it was before.", counts=counts_words(run)) + missing + stays,
         )
 
     @operation("dream.waiting", "List inferences about you that are waiting for your approval", Action.READ_MEMORY)

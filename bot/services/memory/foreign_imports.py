@@ -63,7 +63,7 @@ class OneImport(Arguments):
             metavar="WHO",
         ),
     ] = ""
-    agent: Annotated[str, Param("Agent that keeps notes (default: the first)", metavar="NAME")] = ""
+    agent: Annotated[str, Param("Agent that gets the imported notes (default: the first)", metavar="NAME")] = ""
     dry_run: Annotated[bool, Param("Only show what would be imported")] = False
     as_owner: Annotated[str, Param("Author in the file whose messages are your own", metavar="NAME")] = ""
 

@@ -321,7 +321,7 @@ class Agenda(ZonedService, frozen=True):
             return reminding.find(found, which, self.zone_of(tx, caller))
         kept = reminders.by_id(tx, ReminderId(number))
         if kept is None or kept.person not in self.people.selves(caller.person):  # the same answer
-            raise Refused("You have no such reminder.")
+            raise Refused("You have no such reminder. `carina remind list` shows yours.")
         return kept
 
 

@@ -233,7 +233,7 @@ class Receipt(Result):
         bare = _BARE if kept == {"identities": 1} else ""
         lines = [_("This was deleted:"), *deleted] if deleted else [_("There was nothing to delete.")]
         remains = [_("This remains:"), *(f"- {each}{_(bare)}" for each in _counted(kept))]
-        lines += remains if kept or any(not each.copy for each in self.left) else [_("Nothing of it remains in use.")]
+        lines += remains if kept or any(not each.copy for each in self.left) else [_("None of it is still in use.")]
         none = bool(self.words) and not self.left
         return lines + ([_("I searched my files for the deleted words and found none.")] if none else [])
 

@@ -58,7 +58,7 @@ _Words = Annotated[str, Field(max_length=300)]
 _Due = Annotated[str, Field(max_length=200), Param("Due date, such as “Friday at 18:00”")]
 _Under = Annotated[_Words, Param("Parent task", metavar="TASK", suggests="tasks")]
 _After = Annotated[_Words, Param("Task that must be done first", metavar="TASK", suggests="tasks")]
-_Fields = Annotated[tuple[str, ...], Param("A field of your own, such as room=kitchen", metavar="NAME=VALUE")]
+_Fields = Annotated[tuple[str, ...], Param("Custom field, such as room=kitchen", metavar="NAME=VALUE")]
 _Done = Annotated[bool, Param("Include completed and canceled tasks")]
 _Task = Annotated[_Named, Param("Words from the task", example="plants", suggests="tasks")]
 _SharedTask = Annotated[_Named, Param("Words from the task", example="plants", suggests="shared tasks")]
@@ -86,9 +86,7 @@ class ChangeTask(Arguments):
     due: Annotated[str, Field(max_length=200), Param("Due date, such as “Friday at 18:00”, or “none”")] = ""
     under: Annotated[_Words, Param("New parent task, or “none”", metavar="TASK", suggests="tasks")] = ""
     after: Annotated[_Words, Param("Task that must be done first, or “none”", metavar="TASK", suggests="tasks")] = ""
-    field: Annotated[
-        tuple[str, ...], Param("A field of your own; without a value it is removed", metavar="NAME=VALUE")
-    ] = ()
+    field: Annotated[tuple[str, ...], Param("Custom field; without a value, it is removed", metavar="NAME=VALUE")] = ()
 
 
 class TaskRow(Row):

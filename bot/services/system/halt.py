@@ -49,7 +49,7 @@ class Halt(Struct, frozen=True):
             ) from error
         if before:
             return report(_("Everything has been halted since {since}."), since=since, text="already halted")
-        text = _("Halted. I will answer and send nothing until you release the halt. Incoming messages are kept.")
+        text = _("Halted. I will not answer or send anything until you release the halt. Incoming messages are kept.")
         return report(text, since=since, text="halted")
 
     @operation("halt.release", "Resume after a halt", Action.HALT, _RELEASE)
@@ -68,5 +68,5 @@ class Halt(Struct, frozen=True):
         _log.warning("halt_released", by=caller.person, door=caller.approver.door)
         with suppress(StoreError):  # it is released, whatever the database says
             if command := await self.database.read(command_to_answer):
-                return _("Released, but no agent answers. {command} changes that.", command=command)
+                return _("Released, but no agent is answering. {command} changes that.", command=command)
         return _("Released. I am answering the waiting messages in order.")

@@ -149,7 +149,7 @@ class Inbox(ZonedService, frozen=True):
             raise UserError(_NOT_FAILED, which=row)
         return Entry(done=_("Retrying"), row=InboxRow.of(tx, revived, caller.scope))
 
-    @operation("inbox.drop", "Discard a failed message, which stays in the conversation", Action.INBOX)
+    @operation("inbox.drop", "Discard a failed message; it stays in the conversation", Action.INBOX)
     def drop(self, tx: Tx, caller: Caller, row: _Dead) -> Entry[InboxRow]:
         """Count it as failed no longer; nobody can have it answered any more."""
         if (found := find_message(tx, row)).status is not Status.DEAD:

@@ -88,7 +88,7 @@ def _title(job: str) -> str:
     if name == "patrol":
         return _("Patrol “{name}”", name=subject)
     if name == "reminder" and subject.endswith(":again"):
-        return _("Remind somebody once more, if it is not done")
+        return _("Repeat a reminder that is not done yet")
     return _(_TITLES[name]) if name in _TITLES else name if subject.isdecimal() else job
 
 

@@ -210,8 +210,8 @@ class SourceSettings(Service, frozen=True):
             else gettext_noop("I will not read what is said in the meantime.")
         )
         return _(
-            "{name} is paused: I read, keep and answer nothing there until `carina source resume {source}`, even "
-            "after a restart. {later} Commands still work, and finished answers are still sent.",
+            "{name} is paused: I will not read, keep or answer anything there until `carina source resume "
+            "{source}`, even after a restart. {later} Commands still work, and finished answers are still sent.",
             name=source_name(front),
             source=front,
             later=_(later),

@@ -51,7 +51,7 @@ def test_a_sound_service() -> None:
         ({"halted": "2026-11-22T12:00:00Z"}, "service", DOUBT, "everything has been halted since 2026-11-22 12:00 UTC"),
         ({"unstored": "It takes no writes."}, "database", PROBLEM, "It takes no writes"),
         ({"unfollowed": 2}, "memory", PROBLEM, "parts of edited or deleted messages that could not be removed: 2"),
-        ({"silent": "`carina agent restore Carina`"}, "agents", PROBLEM, "no agent answers"),
+        ({"silent": "`carina agent restore Carina`"}, "agents", PROBLEM, "no agent is answering"),
         ({"dead": 2}, "inbox", DOUBT, "failed messages: 2"),
         ({"failed": 1, "unknown": 2}, "outbox", DOUBT, "answers that were not delivered, or may not have been: 3"),
         ({"gaps": ["discord:1: given up"]}, "missed messages", DOUBT, "discord:1: given up"),

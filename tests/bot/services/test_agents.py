@@ -203,7 +203,7 @@ async def test_only_who_set_a_reminder_sees_its_words_among_the_jobs(app: App) -
     again = jobs.NewJob(f"{job}:again", "escalate", trigger, utc_now())
     await app.services.database.write(NOTE, lambda tx: jobs.put(tx, again, utc_now()))
     assert "Reminder “feed the axolotl”, once more (" in (await told(app, "jobs.list", EVA))[0]
-    assert "Remind somebody once more, if it is not done (" in (await told(app, "jobs.list", OLGA))[0]
+    assert "Repeat a reminder that is not done yet (" in (await told(app, "jobs.list", OLGA))[0]
 
 
 async def test_only_who_set_an_event_sees_its_title_among_the_jobs(app: App) -> None:

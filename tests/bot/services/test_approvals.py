@@ -453,7 +453,7 @@ async def test_an_answer_names_its_question_by_the_end_of_its_number_and_doubt_d
             assert words.startswith("Nothing was decided: 3 requests are waiting for you"), doubtful
             assert "10001234 (bell: " in words
             assert "005678 (bell: " in words
-        assert await by_code("5678", STRANGER) == ("There is no such request.", False)
+        assert await by_code("5678", STRANGER) == ("No request is waiting for you.", False)
         assert await by_code("", STRANGER) == ("", False)
         assert (await by_code("3330005678", STRANGER))[0].startswith("You cannot answer this request")
         assert await service.column("SELECT status FROM permission_requests") == ["waiting"] * 3

@@ -328,7 +328,7 @@ async def test_what_is_left_in_words_of_others_and_in_copies_is_named(service: S
     assert "There is an older copy" not in text, "which would be told of the same copy again"
     assert "This remains:" in text
     assert "A file in use (" in text
-    assert "Nothing of it remains in use." not in text, "which the file in use would belie"
+    assert "None of it is still in use." not in text, "which the file in use would belie"
     assert "carina.db" not in text
     assert "agents (1)" not in text
 

@@ -97,6 +97,6 @@ async def test_who_there_is_and_who_cannot_be_talked_to(tmp_path: Path) -> None:
         refused(await t.ana.command("chat agent", {"name": "Moon", "text": text}, t.general), "is archived")
         refused(
             await t.ana.command("chat group", {"name": "Night", "text": text}, t.general),
-            "Everyone in Night is archived",
+            "Every agent in Night is archived",
         )
         assert t.model.requests == []

@@ -78,7 +78,7 @@ def parse_line(line: str, commands: Collection[str] = ()) -> Typed:
 
 def _unknown(word: str, commands: Collection[str]) -> str:
     if not commands and any(word in names for names in HEADINGS.values()):
-        return _("/{word} works only in a chat at a terminal. Otherwise, use `carina {word}`.", word=word)
+        return _("/{word} works only in a chat at a terminal. Outside of a chat, use `carina {word}`.", word=word)
     near = difflib.get_close_matches(word, (*ALONE, *commands), n=1)
     meant = _(" Did you mean {meant}?", meant=f"/{near[0]}") if near else ""
     return _(

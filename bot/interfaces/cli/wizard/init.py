@@ -40,7 +40,7 @@ class WriteFile(Arguments):
     owner: Annotated[str, _Text, Param("What agents call you at the terminal", metavar="TEXT")] = ""
     model: Annotated[str, _Text, Param("Language model, such as openai:gpt-5-mini", metavar="MODEL")] = ""
     api_key: Annotated[str, _Text, Param("Key for its provider", metavar="KEY")] = ""
-    base_url: Annotated[str, _Text, Param("Server that speaks Chat Completions", metavar="URL")] = ""
+    base_url: Annotated[str, _Text, Param("URL of a server with a Chat Completions API", metavar="URL")] = ""
     discord_token: Annotated[str, _Text, Param("Token of the Discord bot", metavar="TOKEN")] = ""
     discord_owner: Annotated[str, _Text, Param("Your Discord user ID", metavar="ID")] = ""
     bluesky_handle: Annotated[str, _Text, Param("Handle of the Bluesky account", metavar="HANDLE")] = ""
