@@ -39,9 +39,9 @@ def require_widening(rows: Rows, hand: Hand, block: Block, past: ChangeLog, to: 
     what = gettext_lazy("block {name}", name=block.label)
     if refused := _not_theirs_to_tell(rows, hand, what, block.audience, to):
         raise BlockRefused(refused)
-    turns = {step.change.turn for step in past.steps if step.change.turn is not None}
-    own = len(past.steps) == past.version and not past.start
-    own = own and all(_is_own(rows, step.change, hand.known, block.audience) for step in past.steps)
+    turns = {change.turn for change in past.changes if change.turn is not None}
+    own = len(past.changes) == past.version and not past.start
+    own = own and all(_is_own(rows, change, hand.known, block.audience) for change in past.changes)
     if not own or _has_others(rows, turns, block.audience, to):
         raise BlockRefused(_MORE, what=what)
 

@@ -47,8 +47,7 @@ from bot.config.values import (
     or_nothing,
 )
 from bot.upkeep.compaction_strategies import RecursiveSummarization, Strategy
-from memory.blocks.old_changes import HistoryLimits
-from memory.blocks.store import CheckpointPolicy
+from memory.blocks.store import CheckpointPolicy, HistoryLimits
 from scheduler.zones import local_zone
 from texts import _, gettext_noop
 

@@ -1,15 +1,12 @@
-"""One change of a block: who made it, when, why, and the operations that it consists of.
+"""One change of a block: who made it, when and why, as its commit's message says; and how two texts differ.
 
-Changes form a line: each was made on the text that the previous one left, since a file has one writer. The operations
-come from Loro's interchange format (schema version 1), where positions refer to that text. For a structured block, the
-operations describe its rendered text and come from the messages of its commits.
+Changes form a line: each was made on the text that the previous one left, since a file has one writer.
 """
 
 import itertools
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from difflib import SequenceMatcher
 from enum import StrEnum
@@ -17,7 +14,7 @@ from typing import Any, Generic, NewType, TypeAlias, TypeVar
 
 from msgspec import Struct
 
-from memory.store.errors import BlockCorrupt, Refused
+from memory.store.errors import BlockCorrupt
 from memory.store.ids import AgentId, PersonId, TurnId
 from memory.store.lazy import UnicodePattern
 
@@ -26,18 +23,12 @@ Writer = NewType("Writer", str)
 
 SYSTEM = Writer("system")
 
-CONTAINER = "content"
-"""The name of a block's text in its document."""
-
-_TEXT = f"cid:root-{CONTAINER}:Text"
-
 # Not escaped: it is shorter, and a search of the stored bytes for words finds them.
 _encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 _IN_WORD = r"[[\p{L}\p{M}\p{N}_]--[\p{Han}\p{Hiragana}\p{Katakana}]]"
 _TOKENS = UnicodePattern(rf"(?V1)\n|[^\S\n]*+(?:{_IN_WORD}++|\S)|[^\S\n]++")
 """Line breaks, and words or marks with the space before them."""
 _MOST_PAIRS, _MOST_COMPARED = 20_000, 2_000  # equal pairs, and items: some tens of milliseconds
-_PROBE = 64  # characters compared before the whole text is
 
 
 def agent_writer(agent: AgentId) -> Writer:
@@ -101,58 +92,12 @@ class Change(Struct, frozen=True):
     at: datetime
     note: Note = EDIT
 
-    def message(self, note: Note = EDIT, shown: Sequence[Splice[str]] | None = None) -> str:
-        """The commit's message. `shown` is how the change alters the rendered text of a structured block."""
+    def message(self, note: Note = EDIT) -> str:
+        """The commit's message."""
         said: dict[str, Any] = {"w": self.writer, "t": self.turn, "n": self.seq}
         if note.deed is not ChangeKind.EDIT:
             said |= {"k": note.deed, "o": note.of} | ({"x": note.whose} if note.whose else {})
-        if shown is not None:
-            said["s"] = [[splice.place, splice.delete, splice.insert] for splice in shown]
         return _encode(said)
-
-
-class Operations(Struct, frozen=True):
-    """The operations of a change in Loro's interchange format.
-
-    `peers` are the Loro ids of the writers, to which the operations refer by index.
-    """
-
-    peers: Sequence[str]
-    changes: Sequence[Mapping[str, Any]]
-
-
-NONE_MADE = Operations((), ())
-
-
-@dataclass(frozen=True)
-class Step:
-    """A change with its operations, in the order in which they were made."""
-
-    change: Change
-    splices: tuple[Splice[str], ...]
-    made: Operations = field(default=NONE_MADE, compare=False, repr=False)
-
-
-def played(text: str, steps: Iterable[Step]) -> str:
-    for step in steps:
-        for splice in step.splices:
-            text = text[: splice.place] + splice.insert + text[splice.place + splice.delete :]
-    return text
-
-
-def difference(before: str, after: str) -> tuple[Splice[str], ...]:
-    """How to turn one text into another: one splice between their common beginning and common end.
-
-    Two splices where that is shorter: a log loses its oldest lines and gains new ones, moving the others.
-    """
-    start = common_prefix(before, after)
-    end = common_prefix(before[start:][::-1], after[start:][::-1])
-    one = Splice(start, len(before) - start - end, after[start : len(after) - end])
-    if one.delete and one.insert and (gone := _scrolled(before, after)):
-        kept = len(before) - gone
-        if len(after) - kept < len(one.insert):
-            return Splice(0, gone, ""), Splice(kept, 0, after[kept:])
-    return (one,) if one.delete or one.insert else ()
 
 
 def by_words(before: str, after: str) -> list[Splice[str]]:
@@ -191,16 +136,6 @@ def differing(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int, in
     ]
 
 
-def _scrolled(before: str, after: str) -> int:
-    """How many characters of whole lines were dropped if the new text begins with all the rest; 0 if it does not."""
-    place = before.find("\n") + 1
-    while 0 < place < len(before):
-        if after.startswith(before[place : place + _PROBE]) and after.startswith(before[place:]):
-            return place
-        place = before.find("\n", place) + 1
-    return 0
-
-
 def common_prefix(one: str, other: str) -> int:
     low, high = 0, min(len(one), len(other))
     while low < high:
@@ -225,43 +160,3 @@ def change_of(message: str | None, timestamp: int) -> Change:
         raise BlockCorrupt("a change does not say who made it: {message!r}", message=message) from error
     at = datetime.fromtimestamp(timestamp, tz=UTC)
     return Change(writer, None if turn is None else TurnId(turn), seq, at, note)
-
-
-def _shown_of(message: str | None) -> tuple[Splice[str], ...] | None:
-    """How the commit's message says that the rendered text changed; None if it does not say."""
-    told = json.loads(message or "").get("s")
-    return None if told is None else tuple(Splice(int(at), int(size), str(text)) for at, size, text in told)
-
-
-def steps_of(updates: str) -> list[Step]:
-    """The changes in an export of Loro, oldest first. Raises BlockCorrupt."""
-    try:
-        found = json.loads(updates)
-        changes = sorted(found["changes"], key=lambda each: each["lamport"])
-        peers = found.get("peers") or []
-        # Loro keeps a large commit as several changes with the same message.
-        return [_step(peers, list(parts)) for _, parts in itertools.groupby(changes, key=lambda each: each["msg"])]
-    except (ValueError, KeyError, TypeError, IndexError) as error:
-        raise BlockCorrupt("the changes of a document cannot be read: {error}", error=error) from error
-
-
-def _step(peers: list[str], parts: list[dict[str, Any]]) -> Step:
-    shown, operations = _shown_of(parts[0]["msg"]), [op for change in parts for op in change["ops"]]
-    if shown is None:
-        if strange := {op["container"] for op in operations} - {_TEXT}:
-            raise BlockCorrupt("a change by {writer} does not say how it changed the visible text", writer=min(strange))
-        shown = tuple(splice for op in operations for splice in text_splices(op["content"]))
-    return Step(change_of(parts[0]["msg"], parts[0]["timestamp"]), shown, Operations(peers, parts))
-
-
-def text_splices(content: Mapping[str, Any]) -> Iterator[Splice[str]]:
-    """What an operation does to a text, or a deletion to a list. Raises Refused for any other."""
-    match content["type"]:
-        case "insert":
-            yield Splice(content["pos"], 0, content["text"])
-        case "delete":
-            place, size = content["pos"], content["len"]
-            # A negative length is a deletion that went backward from its position.
-            yield Splice(place, size, "") if size >= 0 else Splice(place + size + 1, -size, "")
-        case other:
-            raise Refused("this block has changes that are not text ({other})", other=other)

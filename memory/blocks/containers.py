@@ -281,11 +281,13 @@ def _place(loro: LoroDoc, target: Target, number: int) -> int:
 def put_back(loro: LoroDoc, before: Mapping[str, Any]) -> bool:
     """Restore every part to `before`, which maps paths to values; returns whether anything changed.
 
-    Raises BlockRefused if a read-only part differs, Refused if a required field would become empty.
+    Raises BlockRefused if a read-only part or a log differs, Refused if a required field would become empty.
     """
     now, changed = parts_of(loro), False
     for path, target in every_part(now.schema).items():
-        if path in before and not same(now.values[path], before[path]):
+        if not same(now.values[path], before[path]):
+            if target.is_log:
+                raise BlockRefused("entries of a log cannot be changed")
             if target.read_only:
                 raise BlockRefused(
                     "{path} was changed in the meantime and is read-only: the system maintains it", path=path
@@ -297,7 +299,12 @@ def put_back(loro: LoroDoc, before: Mapping[str, Any]) -> bool:
 
 def parts_of(loro: LoroDoc) -> BlockValues:
     schema = schema_of(loro)
-    return BlockValues(schema, {path: value_of(loro, part) for path, part in every_part(schema).items()})
+    return BlockValues(schema, values_of(loro, every_part(schema)))
+
+
+def values_of(loro: LoroDoc, parts: Mapping[str, Target]) -> dict[str, Any]:
+    """The values of these parts, by path, whatever schema the document had then."""
+    return {path: value_of(loro, part) for path, part in parts.items()}
 
 
 def amend(loro: LoroDoc, plan: Plan) -> None:
@@ -308,18 +315,18 @@ def amend(loro: LoroDoc, plan: Plan) -> None:
             item = next((item for cut in cuts for item in cut.insert), None)
             _set(loro.get_map(parts[path].within), _field(parts[path]).name, item)
         else:
-            make(loro, parts[path].name, cuts)
+            make(loro, parts[path].name, cuts, is_log=parts[path].is_log)
     for path, amount in plan.counters.items():
         loro.get_counter(parts[path].name).increment(amount)
 
 
-def make(loro: LoroDoc, name: str, cuts: Sequence[Splice[Content]]) -> None:
-    """Apply splices to a text or a list; they go from its end to its beginning."""
+def make(loro: LoroDoc, name: str, cuts: Sequence[Splice[Content]], *, is_log: bool = False) -> None:
+    """Apply splices to a text, a list or a log; they go from its end to its beginning."""
     for cut in cuts:
         if isinstance(cut.insert, str):
             loro.get_text(name).splice(cut.place, cut.delete, cut.insert)
             continue
-        items = loro.get_movable_list(name)
+        items = loro.get_list(name) if is_log else loro.get_movable_list(name)
         items.delete(cut.place, cut.delete)
         for place, item in enumerate(cut.insert, cut.place):
             items.insert(place, item)
@@ -361,16 +368,3 @@ def add_entry(loro: LoroDoc, target: Target, value: Any, at: datetime, by: str) 
     log.push(entry)
     if len(log) > shape.max_entries:
         log.delete(0, len(log) - shape.max_entries)
-
-
-def keep_entry(loro: LoroDoc, target: Target, entry: Mapping[str, Any]) -> None:
-    """Add an entry exactly as another document has it."""
-    loro.get_list(target.name).push(dict(entry))
-
-
-def drop_entries(loro: LoroDoc, target: Target, gone: Callable[[Mapping[str, Any]], bool]) -> None:
-    """Remove entries of a log because something is to be forgotten; nothing else may change entries."""
-    log = loro.get_list(target.name)
-    entries: Any = log.get_deep_value()
-    for place in reversed([place for place, entry in enumerate(entries) if gone(entry)]):
-        log.delete(place, 1)

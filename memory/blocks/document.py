@@ -12,17 +12,16 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from msgspec import Struct
 
 from memory.blocks import containers
-from memory.blocks.changes import EDIT, Change, ChangeKind, Content, Note, Splice, Step, change_of, difference, steps_of
+from memory.blocks.changes import EDIT, Change, Content, Note, Splice, change_of
 from memory.blocks.changes import SYSTEM as SYSTEM
 from memory.blocks.changes import Writer as Writer
 from memory.blocks.changes import agent_writer as agent_writer
 from memory.blocks.changes import person_writer as person_writer
-from memory.blocks.schemas import TextSchema
 from memory.store.errors import BlockCorrupt, Refused, StoreError
 from memory.store.lazy import LazyLibrary
 from texts import gettext_lazy
@@ -38,6 +37,8 @@ _LATER_PEER = 2**63 + 1
 """Higher than every stored peer: of two insertions at one position, the one of the higher peer comes later."""
 _NEVER_MERGE = -1  # 0 would still merge commits of the same second
 _DIGEST_BYTES = 8
+_LISTED = b'{"v": 1'
+"""How an archive of an earlier version begins, which lists its changes in Loro's interchange format."""
 
 
 class BlobKind(StrEnum):
@@ -46,39 +47,42 @@ class BlobKind(StrEnum):
     ARCHIVE = "archive"
 
 
-class Base(Struct, frozen=True):
-    """Where a document's history begins: the text at that version; older changes lie in archives."""
-
-    version: int = 0
-    text: str = ""
-
-
-WHOLE = Base()
-
-
 class Blob(Struct, frozen=True):
     """Stored bytes of a document: an update numbered `seq`, or a checkpoint or an archive of updates up to `seq`.
 
-    Both record where their history begins: for a checkpoint, Loro could find out only by a slow checkout.
+    The history in a checkpoint or an archive begins after update `base`; Loro could find that out only by a slow
+    checkout.
     """
 
     kind: BlobKind
     seq: int
     data: bytes
     digest: bytes
-    base: Base = WHOLE
+    base: int = 0
+    base_text: str = ""
+    """The text at `base`, which checkpoints of earlier versions have in their checksum."""
+
+    @property
+    def is_sound(self) -> bool:
+        start = (self.base, self.base_text) if self.kind is BlobKind.CHECKPOINT else (0, "")
+        return self.digest == blob_digest(self.data, *start)
 
 
-def seal(kind: BlobKind, seq: int, data: bytes, base: Base = WHOLE) -> Blob:
-    return Blob(kind, seq, data, blob_digest(data, base), base)
+def seal(kind: BlobKind, seq: int, data: bytes, base: int = 0) -> Blob:
+    return Blob(kind, seq, data, blob_digest(data, base if kind is BlobKind.CHECKPOINT else 0), base)
 
 
-def blob_digest(data: bytes, base: Base = WHOLE) -> bytes:
+def blob_digest(data: bytes, base: int = 0, base_text: str = "") -> bytes:
     """BLAKE2b, 64 bits, over the bytes and the start of the history; detects damage, not forgery."""
     hashed = hashlib.blake2b(data, digest_size=_DIGEST_BYTES)
-    if base.version:
-        hashed.update(f"{base.version} {base.text}".encode())
+    if base:
+        hashed.update(f"{base} {base_text}".encode())
     return hashed.digest()
+
+
+Made: TypeAlias = Mapping[str, Sequence[Splice[Content]] | tuple[Any, ...] | float]
+"""What a change did to each part, by the name of its target: splices of a text, a list or a log, from end to beginning;
+the one value, or none, of a number, time or boolean; what was added to a counter."""
 
 
 class UnsoundBlob(BlockCorrupt):
@@ -113,12 +117,11 @@ class BlockDocument:
             self._loro.set_change_merge_interval(_NEVER_MERGE)
             # The version vector counts uncommitted edits, so it is taken before the first edit.
             self._since = self._loro.oplog_vv
-        self.base = WHOLE
+        self.base = 0
+        """The number of the change after which the history begins; older changes are in archives."""
         self.version = 0
         """The number of the last change."""
         self._note = EDIT
-        self._before: str | None = None
-        """The block's text before the uncommitted edits; None without any."""
         self._rendered: str | None = None
         """The text, cached until the next edit, since reading it is slow and frequent."""
 
@@ -137,10 +140,14 @@ class BlockDocument:
         return document
 
     def _take(self, blob: Blob) -> None:
-        if blob_digest(blob.data, blob.base) != blob.digest:
+        if not blob.is_sound:
             raise UnsoundBlob(blob.kind, blob.seq, gettext_lazy("does not match its checksum"))
         try:
-            status = self._loro.import_(unpack(blob.data))
+            data = unpack(blob.data)
+            if data.startswith(_LISTED):  # after a line that says where it begins
+                status = self._loro.import_json_updates(data.partition(b"\n")[2].decode())
+            else:
+                status = self._loro.import_(data)
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:
@@ -161,15 +168,8 @@ class BlockDocument:
             self._rendered = self.read(containers.text_of)
         return self._rendered
 
-    @property
-    def structured(self) -> bool:
-        """Whether it has fields, items or sections instead of one text."""
-        return not isinstance(self.read(containers.schema_of), TextSchema)
-
     def change(self, edit: containers.Edit) -> None:
         """Apply a function of `memory.blocks.containers` that edits the parts."""
-        if self._before is None:
-            self._before = self.text()
         self._rendered = None
         with _guard("changing"):
             edit(self._loro)
@@ -181,7 +181,7 @@ class BlockDocument:
 
     def look_at(self, version: int, read: Callable[[loro.LoroDoc], T]) -> T:
         """The same at an older version. Raises Refused if the document does not reach back to it."""
-        frontiers, _ = self._at(version)
+        frontiers = self._at(version)
         with _guard("going back"):
             return read(self._copy(frontiers))
 
@@ -199,7 +199,7 @@ class BlockDocument:
 
         What both inserted alike at the same position is kept once.
         """
-        frontiers, _ = self._at(seen)
+        frontiers = self._at(seen)
         with _guard("merging"):
             branch = self._branch(frontiers)
             edit(branch)
@@ -225,7 +225,7 @@ class BlockDocument:
 
         The last two are None if there was no such item; the last is None if the item was removed since.
         """
-        frontiers, _ = self._at(version)
+        frontiers = self._at(version)
         with _guard("looking for an item"):
             copy = self._copy(frontiers)
             items: Any = copy.get_movable_list(name).get_deep_value()
@@ -240,10 +240,40 @@ class BlockDocument:
             now = copy.get_cursor_pos(cursor)
             return len(items), items[number - 1], None if now.update is not None else now.current.pos + 1
 
-    def touched(self, after: int) -> list[tuple[Change, frozenset[str]]]:
-        """The changes after a version, each with the names of the containers that it changed."""
-        made = [(step.change, [op for each in step.made.changes for op in each["ops"]]) for step in self.steps(after)]
-        return [(change, frozenset(map(_name, operations))) for change, operations in made]
+    def walk(self, after: int) -> Iterator[tuple[Change, Made]]:
+        """The changes after a version, oldest first, each with what it did."""
+        for change, _copy, events in self._stepped(after):
+            with _guard("reading a change"):
+                made = dict(item for event in events for each in event.events for item in _made(each))
+            yield change, made
+
+    def texts(self, after: int) -> Iterator[tuple[Change, str]]:
+        """The changes after a version, oldest first, each with the text that it left."""
+        for change, copy, _events in self._stepped(after):
+            with _guard("reading an older text"):
+                text = containers.text_of(copy)
+            yield change, text
+
+    def _stepped(self, after: int) -> Iterator[tuple[Change, loro.LoroDoc, Sequence[loro.DiffEvent]]]:
+        """The changes after a version, each with a copy as it was then and what Loro tells of it.
+
+        Each is imported into a copy that has only the older ones: to check out one version after the other takes ten
+        times as long in a document that was cut.
+        """
+        frontiers, events = self._at(after), list[loro.DiffEvent]()
+        with _guard("going back"):
+            copy = loro.LoroDoc()
+            if after:
+                copy.import_(self._loro.export(loro.ExportMode.StateOnly(frontiers)))
+            told = copy.subscribe_root(events.append)
+        for number, (change, metas) in self._metas().items():
+            if number > after:
+                events.clear()
+                with _guard("going through the history"):
+                    copy.import_(self._loro.export(loro.ExportMode.UpdatesInRange([*map(_span_of, metas)])))
+                yield change, copy, events
+        with _guard("going through the history"):
+            told.unsubscribe()
 
     def _copy(self, frontiers: loro.Frontiers) -> loro.LoroDoc:
         """A copy at an older version; Loro has no `fork_at` for documents without their oldest history."""
@@ -256,15 +286,9 @@ class BlockDocument:
         """Set the reason of the uncommitted edits."""
         self._note = note
 
-    def _what_became(self) -> tuple[Splice[str], ...] | None:
-        """How the uncommitted edits changed the rendered text; None for a plain text."""
-        before, self._before = self._before, None
-        told = self.structured or self._note.deed is ChangeKind.RETYPE
-        return difference(before, self.text()) if before is not None and told else None
-
     def commit(self, change: Change) -> bytes:
         """Commit the edits as one change; returns the bytes of just that change, empty if nothing changed."""
-        message, self._note = change.message(self._note, self._what_became()), EDIT
+        message, self._note = change.message(self._note), EDIT
         with _guard("committing"):
             self._loro.commit_with(origin=change.writer, timestamp=int(change.at.timestamp()), commit_msg=message)
             since, self._since = self._since, self._loro.oplog_vv
@@ -284,44 +308,30 @@ class BlockDocument:
 
     def changes(self) -> list[Change]:
         """Every commit in the document's history, oldest first."""
-        found = {change.seq: change for change in (change_of(meta.message, meta.timestamp) for meta in self._metas())}
-        return [change for change in found.values() if change.seq > self.base.version]
-
-    def steps(self, after: int | None = None) -> list[Step]:
-        """The changes after a version with their operations, oldest first; without a version, the whole history."""
-        return steps_of(self.exported(self.base.version if after is None else after))
-
-    def exported(self, after: int) -> str:
-        """The changes after a version in Loro's interchange format. Raises Refused if the document begins later."""
-        since = loro.VersionVector() if after == 0 else self._at(after)[1]
-        with _guard("exporting changes"):
-            return self._loro.export_json_updates(since, self._loro.oplog_vv)
+        return [change for number, (change, _metas) in self._metas().items() if number > self.base]
 
     def shallow(self, version: int) -> bytes:
         """The document without the history before that version."""
-        frontiers, _ = self._at(version)
+        frontiers = self._at(version)
         with _guard("taking a shallow snapshot"):
             return self._loro.export(loro.ExportMode.ShallowSnapshot(frontiers))
 
-    def _at(self, version: int) -> tuple[loro.Frontiers, loro.VersionVector]:
-        if version == 0 == self.base.version:
-            return loro.Frontiers(), loro.VersionVector()
-        if version >= self.base.version:
-            for meta in reversed(self._metas()):  # of a large commit, which is several changes, the last one
-                if change_of(meta.message, meta.timestamp).seq == version:
-                    with _guard("looking for a version"):
-                        frontiers = loro.Frontiers.from_id(loro.ID(meta.id.peer, meta.id.counter + meta.len - 1))
-                        vector = self._loro.frontiers_to_vv(frontiers)
-                    if vector is not None:
-                        return frontiers, vector
+    def _at(self, version: int) -> loro.Frontiers:
+        with _guard("looking for a version"):
+            if version == 0 == self.base:
+                return loro.Frontiers()
+            _change, metas = self._metas().get(version, (None, []))
+            if metas and version >= self.base:
+                return loro.Frontiers.from_id(loro.ID(metas[-1].id.peer, metas[-1].id.counter + metas[-1].len - 1))
         raise Refused(
             "there is no version {version} of this document: it has versions {first} to {last}",
             version=version,
-            first=self.base.version,
+            first=self.base,
             last=self.version,
         )
 
-    def _metas(self) -> list[loro.ChangeMeta]:
+    def _metas(self) -> dict[int, tuple[Change, list[loro.ChangeMeta]]]:
+        """The changes by number, oldest first. Loro keeps a large commit as several."""
         found: dict[tuple[int, int], loro.ChangeMeta] = {}
 
         def collect(change: loro.ChangeMeta) -> bool:
@@ -330,7 +340,11 @@ class BlockDocument:
 
         with _guard("listing changes"):
             self._loro.travel_change_ancestors(self._heads(), collect)
-        return sorted(found.values(), key=lambda meta: (meta.lamport, meta.id.peer))
+        made: dict[int, tuple[Change, list[loro.ChangeMeta]]] = {}
+        for meta in sorted(found.values(), key=lambda meta: (meta.lamport, meta.id.peer)):
+            change = change_of(meta.message, meta.timestamp)
+            made.setdefault(change.seq, (change, []))[1].append(meta)
+        return made
 
     def _heads(self) -> list[loro.ID]:
         """The last operation of each writer in the history."""
@@ -342,24 +356,50 @@ class BlockDocument:
         ]
 
 
+def _span_of(meta: loro.ChangeMeta) -> loro.IdSpan:
+    return loro.IdSpan(meta.id.peer, loro.CounterSpan(meta.id.counter, meta.id.counter + meta.len))
+
+
+def _made(told: loro.ContainerDiff) -> Iterator[tuple[str, list[Splice[Content]] | tuple[Any, ...] | float]]:
+    """What Loro tells of one container, by the names of its parts."""
+    if not isinstance(told.target, loro.ContainerID.Root):
+        return
+    match told.diff:
+        case loro.Diff.Map(diff=loro.MapDelta(updated=updated)):
+            for key, value in updated.items():
+                held = (value.value,) if isinstance(value, loro.ValueOrContainer.Value) else ()
+                yield f"value:{told.target.name.partition(':')[2]}.{key}", held
+        case loro.Diff.Counter(diff=float(amount)):
+            yield told.target.name, amount
+        case diff:
+            yield told.target.name, _cuts(diff)[::-1]
+
+
 def _cuts_of(found: loro.DiffBatch, name: str) -> list[Splice[Content]]:
     """The difference between two versions of one text or list, in order; places are those of the older version."""
-    cuts, place = list[Splice[Content]](), 0
-    for container, diff in found.get_diff():
-        if not isinstance(container, loro.ContainerID.Root) or container.name != name:
-            continue
-        for part in diff.diff if isinstance(diff, loro.Diff.Text | loro.Diff.List) else ():
-            match part:
-                case loro.TextDelta.Retain(retain=size) | loro.ListDiffItem.Retain(retain=size):
-                    place += size
-                case loro.TextDelta.Insert(insert=str(text)):
-                    cuts.append(Splice(place, 0, text))
-                case loro.ListDiffItem.Insert(insert=items):
-                    values = tuple(each.value for each in items if isinstance(each, loro.ValueOrContainer.Value))
-                    cuts.append(Splice(place, 0, values))
-                case loro.TextDelta.Delete(delete=size) | loro.ListDiffItem.Delete(delete=size):
-                    cuts.append(Splice(place, size, "" if isinstance(diff, loro.Diff.Text) else ()))
-                    place += size
+    roots = ((each, diff) for each, diff in found.get_diff() if isinstance(each, loro.ContainerID.Root))
+    return [cut for each, diff in roots if each.name == name for cut in _cuts(diff)]
+
+
+def _cuts(diff: loro.Diff) -> list[Splice[Content]]:
+    """The splices of a text or a list, in order. What is deleted and inserted at the same place is one splice."""
+    cuts, place = list[Splice[Any]](), 0
+    for part in diff.diff if isinstance(diff, loro.Diff.Text | loro.Diff.List) else ():
+        size: int = 0
+        come: Any = "" if isinstance(diff, loro.Diff.Text) else ()
+        match part:
+            case loro.TextDelta.Retain(retain=kept) | loro.ListDiffItem.Retain(retain=kept):
+                place += kept
+                continue
+            case loro.TextDelta.Insert(insert=str(text)):
+                come = text
+            case loro.ListDiffItem.Insert(insert=items):
+                come = tuple(each.value for each in items if isinstance(each, loro.ValueOrContainer.Value))
+            case loro.TextDelta.Delete(delete=gone) | loro.ListDiffItem.Delete(delete=gone):
+                size = gone
+        last = cuts.pop() if cuts and cuts[-1].place + cuts[-1].delete == place else Splice(place, 0, come[:0])
+        cuts.append(Splice(last.place, last.delete + size, last.insert + come))
+        place += size
     return cuts
 
 
@@ -394,10 +434,6 @@ def salvage(checkpoints: Sequence[Blob], updates: Sequence[Blob]) -> Salvage | N
         else:
             return Salvage(document, chain[-1].seq if chain else start, tuple(bad))
     return None
-
-
-def _name(operation: Mapping[str, Any]) -> str:
-    return str(operation["container"]).removeprefix("cid:root-").rpartition(":")[0]
 
 
 if sys.version_info >= (3, 14):

@@ -46,7 +46,7 @@ def known_version(author: Author, block: Block, document: BlockDocument) -> Know
         for change in since
         if author.turn is not None and (change.writer, change.turn) == (author.writer, author.turn)
     )
-    return KnownVersion(shown, own, others=len(own) < len(since) or shown < document.base.version)
+    return KnownVersion(shown, own, others=len(own) < len(since) or shown < document.base)
 
 
 # ------------------------------------------------------------------------------------------------------ whole values
@@ -64,9 +64,9 @@ def set_seen(document: BlockDocument, target: Target, value: Any, known: KnownVe
         document.change(edit)
         return
     seen = history_of(document).read_as(known.version)
-    if seen < document.base.version:
+    if seen < document.base:
         raise _changed(document, target)
-    since = [change.seq for change, names in document.touched(seen) if target.name in names]
+    since = [change.seq for change, made in document.walk(seen) if target.name in made]
     if known.own.issuperset(since):
         document.change(edit)
         return
@@ -101,9 +101,9 @@ def place_of_item(document: BlockDocument, target: Target, number: int, known: K
     if known is None:
         return number
     seen = history_of(document).read_as(known.version)
-    if seen < document.base.version:
+    if seen < document.base:
         raise _changed(document, target)
-    since = {change.seq for change, names in document.touched(seen) if target.name in names}
+    since = {change.seq for change, made in document.walk(seen) if target.name in made}
     count, item, place = document.place_of(seen, target.name, number)
     if not 1 <= number <= count:
         if not since & known.own:

@@ -12,8 +12,8 @@ from msgspec import Struct
 
 from memory.blocks import containers, store
 from memory.blocks.changes import Change
-from memory.blocks.document import SYSTEM, Blob, BlobKind, BlockDocument, Writer, blob_digest, salvage
-from memory.blocks.history import open_archive
+from memory.blocks.document import SYSTEM, Blob, BlobKind, BlockDocument, Writer, salvage
+from memory.blocks.history import archived
 from memory.blocks.schemas import parse_schema
 from memory.blocks.store import OpenBlock, blobs, insert_checkpoint, insert_update, load_block, peer_of
 from memory.people.audience import OWNER, Audience, Scope
@@ -101,10 +101,10 @@ def _repair_archives(tx: Tx, block: BlockId, now: datetime) -> list[str]:
 
 
 def _bad_archives(rows: Rows, block: BlockId) -> list[tuple[Blob, str]]:
-    found = list[tuple[Blob, str]]()
-    for archive in blobs(rows, BlobKind.ARCHIVE, block):
+    archives, found = blobs(rows, BlobKind.ARCHIVE, block), list[tuple[Blob, str]]()
+    for count, archive in enumerate(archives, 1):
         try:
-            open_archive(archive)
+            archived(archives[:count])
         except BlockCorrupt as error:
             found.append((archive, str(error)))
     return found
@@ -129,7 +129,7 @@ def verify_block(rows: Rows, block: BlockId) -> list[str]:
     problems: list[str] = []
     try:
         head = store.head_of(rows, block)
-        bad = [blob.seq for blob in blobs(rows, BlobKind.UPDATE, block) if blob_digest(blob.data) != blob.digest]
+        bad = [blob.seq for blob in blobs(rows, BlobKind.UPDATE, block) if not blob.is_sound]
         problems += [f"update {seq} does not match its checksum" for seq in bad]
         sql = "SELECT frontier FROM memory_block_checkpoints WHERE block_id = ? ORDER BY up_to_seq"
         frontiers = [row["frontier"] for row in rows.all(sql, (block,))]

@@ -6,6 +6,7 @@ its edits (`memory.blocks`); for a person through `Hand`, with the person's own 
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import partial
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -13,9 +14,8 @@ from msgspec import Struct
 from memory import activity
 from memory.activity import BlockUpdated, NewEvent
 from memory.blocks import Author, Block, BlockType, Decision, Operation, Permission, decide, edit_block
-from memory.blocks.changes import Change, ChangeKind, Note, Writer, difference, person_writer
+from memory.blocks.changes import Change, ChangeKind, Note, Writer, by_words, person_writer
 from memory.blocks.containers import amend, put_back
-from memory.blocks.document import BlockDocument
 from memory.blocks.edits import save_edit
 from memory.blocks.history import ChangeLog, history_of
 from memory.blocks.records import access_at, require_fits
@@ -130,11 +130,12 @@ def roll_back(edit: Edit, version: int) -> RevertResult:
                 "versions up to {sealed} contain words that were withdrawn: only the owner can go back to them",
                 sealed=opened.sealed,
             )
-        wanted, before, differs = past.replay.values_at(version), document.text(), list[bool]()
+        wanted, before, differs = past.values_at(version), document.text(), list[bool]()
         document.change(lambda loro: differs.append(put_back(loro, wanted)))
         if not any(differs):
             raise Refused("it already reads as it did at version {version}", version=version)
-        plans.append(_compared(Plan(), before, document.text()))
+        cuts = by_words(before, document.text())
+        plans.append(Plan(removed=sum(cut.delete for cut in cuts), restored=sum(len(cut.insert) for cut in cuts)))
         document.note(Note(ChangeKind.ROLLBACK, version))
 
     return RevertResult(edit(change), plans[0])
@@ -166,7 +167,8 @@ def _step_back(edit: Edit, writer: Writer, deed: ChangeKind) -> RevertResult:
             lost += plan.lost
             kept += plan.kept
             if not plan.empty:
-                found.append((replace(_amended(document, plan), lost=tuple(lost)), each))
+                document.change(partial(amend, plan=plan))
+                found.append((replace(plan, lost=tuple(lost)), each))
                 document.note(Note(deed, each.seq))
                 return
         _require_any(not kept, kept)
@@ -194,19 +196,6 @@ def _annulled(past: ChangeLog, change: Change) -> set[int]:
         if each.note.deed in _STEPS and each.seq not in found and each.note.of > change.seq:
             found |= {each.seq, each.note.of}
     return found
-
-
-def _amended(document: BlockDocument, plan: Plan) -> Plan:
-    before = document.text()
-    document.change(lambda loro: amend(loro, plan))
-    return _compared(plan, before, document.text()) if document.structured else plan
-
-
-def _compared(plan: Plan, before: str, after: str) -> Plan:
-    """The plan with the numbers of characters by which the rendered text changed."""
-    splices = difference(before, after)
-    gone, came = sum(each.delete for each in splices), sum(len(each.insert) for each in splices)
-    return replace(plan, removed=gone, restored=came)
 
 
 def undo_stacks(changes: list[Change]) -> tuple[list[Change], list[Change]]:
@@ -257,11 +246,14 @@ def revert(
     return take_back(edit, past, changes, name)
 
 
-def take_back(edit: Edit, past: ChangeLog, changes: Sequence[Change], whose: str = "") -> RevertResult:
+def take_back(
+    edit: Edit, past: ChangeLog, changes: Sequence[Change], whose: str = "", *, entries: bool = False
+) -> RevertResult:
     """Take back some changes of any writers, as one change, keeping what others wrote. `past` is the current past.
 
-    Raises Refused when nothing of them is left, when one of them is sealed, or when the block has changed since `past`
-    was read; BlockRefused if a read-only part would change, or if only log entries would.
+    Entries of a log stay unless `entries` go, too. Raises Refused when nothing of them is left, when one of them is
+    sealed, or when the block has changed since `past` was read; BlockRefused if a read-only part would change, or if
+    only log entries would.
     """
     numbers = frozenset(each.seq for each in changes)
     plans: list[Plan] = []
@@ -275,9 +267,10 @@ def take_back(edit: Edit, past: ChangeLog, changes: Sequence[Change], whose: str
             )
         if document.version != past.version:
             raise Refused("the block has changed: it is at version {version} now; try again", version=document.version)
-        plan = past.replay.without(numbers)
+        plan = past.replay.without(numbers, entries=entries)
         _require_any(not plan.empty, plan.kept, whose)
-        plans.append(_amended(document, plan))
+        document.change(partial(amend, plan=plan))
+        plans.append(plan)
         document.note(Note(ChangeKind.REVERT, changes[0].seq - 1, changes[0].writer))
 
     return RevertResult(edit(change), plans[0], tuple(changes))

@@ -309,7 +309,7 @@ class Segment(NamedTuple):
 
 
 def segments(schema: Schema, values: Mapping[str, Any], prefix: str = "") -> Iterator[Segment]:
-    """The text of a block with these values by path, in pieces of one part each; log entries have no path."""
+    """The text of a block with these values by path, in pieces of one part each."""
     match schema:
         case MapSchema(fields=fields):
             for field in fields:
@@ -319,7 +319,8 @@ def segments(schema: Schema, values: Mapping[str, Any], prefix: str = "") -> Ite
             for place, item in enumerate(values[prefix]):
                 yield Segment(f"{place + 1}. {_line(fields, item)}\n", prefix, place)
         case LogSchema(fields=fields):
-            yield from (Segment(f"- {_line(fields, item)}\n") for item in values[prefix])
+            for place, item in enumerate(values[prefix]):
+                yield Segment(f"- {_line(fields, item)}\n", prefix, place)
         case CompositeSchema(sections=sections):
             for section in sections:
                 yield Segment(f"## {section.name}{' (read only)' if section.read_only else ''}\n")

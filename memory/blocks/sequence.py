@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from memory.blocks.changes import Change, ChangeKind, Content, Note, Splice, Step
+from memory.blocks.changes import Change, ChangeKind, Content, Note, Splice
 from memory.store.errors import BlockCorrupt
 
 
@@ -61,11 +61,14 @@ class SequenceHistory:
 
     def __init__(self, start: int, content: Content) -> None:
         self.is_text = isinstance(content, str)
-        parts = [content] if self.is_text else [(item,) for item in content]
-        self.spans = [Span(part, ((start, True),)) for part in parts if part]
+        self.spans = self._spans(content, start)
         self._start = start
         self._size = len(content)
         self._last = start
+
+    def _spans(self, content: Content, number: int) -> list[Span]:
+        parts = [content] if self.is_text else [(item,) for item in content]
+        return [Span(part, ((number, True),)) for part in parts if part]
 
     # ---------------------------------------------------------------------------------------------- replaying
 
@@ -75,7 +78,7 @@ class SequenceHistory:
         if number <= self._last:
             raise BlockCorrupt("change {number} comes after change {last}", number=number, last=self._last)
         known = restored_since(note) if note.deed.restores else None
-        for each in splices if note.deed.restores else _exchanges(splices):
+        for each in splices:
             self._splice(each, number, known)
         if note.deed is ChangeKind.ROLLBACK and note.of >= self._start and self.content() == self.content(note.of):
             self._return(number, note.of)
@@ -123,10 +126,10 @@ class SequenceHistory:
 
     def _add(self, at: int, cut: Splice[Content], number: int) -> int:
         """Insert after removed spans at this place: spans that never existed at once are in the order of writing."""
-        end = self._next(at)
-        self.spans.insert(end, Span(cut.insert, ((number, True),)))
+        end, new = self._next(at), self._spans(cut.insert, number)
+        self.spans[end:end] = new
         self._size += len(cut.insert)
-        return end + 1
+        return end + len(new)
 
     def _next(self, at: int) -> int:
         return next((index for index in range(at, len(self.spans)) if self.spans[index].stands), len(self.spans))
@@ -152,10 +155,9 @@ class SequenceHistory:
         index = at
 
         def flush() -> int:
-            if place > new:
-                self.spans.insert(index, Span(content[new:place], ((number, True),)))
-                return index + 1
-            return index
+            made = self._spans(content[new:place], number)
+            self.spans[index:index] = made
+            return index + len(made)
 
         while place < len(content):
             end = self._next(index)
@@ -181,13 +183,6 @@ class SequenceHistory:
         self.spans = [span for span in self.spans if span.born != number]
         for span in self.spans:
             span.turn(number, span.at(version))
-
-    def settle(self, held: Sequence[Any]) -> None:
-        """Give items from before the history their current values: it is unknown which of them a change replaced."""
-        standing = [span for span in self.spans if span.stands]
-        for span, value in zip(standing, held, strict=False):
-            if span.born == self._start:
-                span.content = (value,)
 
     # --------------------------------------------------------------------------------------------------- reading
 
@@ -294,25 +289,6 @@ class SequenceHistory:
 def restored_since(note: Note) -> int:
     """The version since which removed spans may be what this change restores."""
     return note.of - 1 if note.deed in (ChangeKind.UNDO, ChangeKind.REDO) else note.of
-
-
-def _exchanges(splices: Sequence[Splice[Content]]) -> list[Splice[Content]]:
-    """The splices with a removal and the insertion at the same place joined, so that the new text comes first."""
-    found = list[Splice[Content]]()
-    for each in splices:
-        last = found[-1] if found else None
-        if last is not None and not last.insert and each.place == last.place:
-            found[-1] = Splice(last.place, last.delete + each.delete, each.insert)
-        else:
-            found.append(each)
-    return found
-
-
-def text_history(start: int, text: str, steps: Sequence[Step]) -> SequenceHistory:
-    history = SequenceHistory(start, text)
-    for step in steps:
-        history.take(step.change, step.splices)
-    return history
 
 
 def same(one: Any, other: Any) -> bool:

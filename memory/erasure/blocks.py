@@ -6,26 +6,25 @@ removal is itself a change by the system: it appears in the block's history, and
 """
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence, Set
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence, Set
 from datetime import datetime
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 from memory.activity import Kind
 from memory.blocks import Block, containers
-from memory.blocks.changes import SYSTEM, Change, ChangeKind, Note, Splice, person_writer, played
-from memory.blocks.document import WHOLE, Base, BlockDocument
+from memory.blocks.changes import SYSTEM, Change, ChangeKind, Note, Splice, person_writer
+from memory.blocks.document import BlockDocument
 from memory.blocks.history import ChangeLog
 from memory.blocks.repair import open_block, repair_block
 from memory.blocks.revert import Edit, take_back
-from memory.blocks.schemas import LogSchema
 from memory.blocks.store import EVERYBODY, OpenBlock, block_history, insert_checkpoint, save_change
-from memory.blocks.targets import PLAIN, target_of
+from memory.blocks.targets import PLAIN
 from memory.blocks.visibility import block_by_id
 from memory.people.audience import Audience
 from memory.queue.messages import Message
 from memory.queue.turns import answering, caused
-from memory.store.clock import to_text
 from memory.store.database import Rows, Tx
 from memory.store.errors import BlockCorrupt, BlockRefused, Refused, StoreError
 from memory.store.fulltext import content_words, index_text
@@ -72,7 +71,7 @@ def remove_of_person(tx: Tx, person: PersonId, at: datetime) -> None:
         try:
             past, whole = _past(tx, block, at)
             changes = _changes(past, turns, frozenset()) + past.by(writer, past.start)
-            alone = whole and len(changes) == len(past.steps)
+            alone = whole and len(changes) == len(past.changes)
             if changes:
                 _taken_back(_by_system(tx, block, at), past, changes)
             if changes or (block in written and not whole):
@@ -212,10 +211,8 @@ def _past(tx: Tx, block: BlockId, at: datetime) -> tuple[ChangeLog, bool]:
 
 def _taken_back(edit: Edit, past: ChangeLog, changes: Sequence[Change]) -> bool:
     """Take changes back; returns whether the block's text has changed."""
-    if isinstance(past.held.schema, LogSchema):
-        return _entries_gone(edit, past.held.schema, changes)
     try:
-        result = take_back(edit, past, changes)
+        result = take_back(edit, past, changes, entries=True)
     except BlockRefused:
         raise
     except Refused:  # nothing is left of it
@@ -225,34 +222,16 @@ def _taken_back(edit: Edit, past: ChangeLog, changes: Sequence[Change]) -> bool:
     return True
 
 
-def _entries_gone(edit: Edit, schema: LogSchema, changes: Sequence[Change]) -> bool:
-    """Remove log entries by time and writer of their changes; a change records whole seconds."""
-    made, texts = {(to_text(each.at)[:SECOND], each.writer) for each in changes}, list[str]()
-
-    def goes(entry: Mapping[str, Any]) -> bool:
-        return (entry["at"][:SECOND], entry["by"]) in made
-
-    def change(opened: OpenBlock) -> None:
-        document = opened.document
-        texts.append(document.text())
-        document.change(partial(containers.drop_entries, target=target_of(schema, ""), gone=goes))
-        document.note(Note(ChangeKind.REVERT, changes[0].seq - 1, changes[0].writer))
-
-    return edit(change).content not in texts
-
-
 def _changes(past: ChangeLog, turns: Collection[TurnId], words: Set[str]) -> list[Change]:
-    """The changes that agents made in these turns: all or, with `words`, those whose text contains one of them."""
-    found, text = list[Change](), past.text
-    for step in past.steps:
-        before, text = text, played(text, [step])
-        if step.change.turn in turns and step.change.writer.startswith("agent:"):
-            written = {word for each in step.splices for word in content_words(each.insert)} if words else set[str]()
-            if words:  # also words of which the change wrote only a part
-                written |= set(content_words(text)) - set(content_words(before))
-            if not words or not written.isdisjoint(words):
-                found.append(step.change)
-    return found
+    """The changes that agents made in these turns: all or, with `words`, those that wrote one of them, or a part."""
+    found = [change for change in past.changes if change.turn in turns and change.writer.startswith("agent:")]
+    if not words:
+        return found
+    return [
+        step.change
+        for step in past.steps(found)
+        if not words.isdisjoint(Counter(content_words(step.after)) - Counter(content_words(step.before)))
+    ]
 
 
 def _by_system(tx: Tx, block: BlockId, at: datetime) -> Edit:
@@ -269,8 +248,6 @@ def _by_system(tx: Tx, block: BlockId, at: datetime) -> Edit:
     return edit
 
 
-SECOND = len("2026-11-22T12:00:00")
-"""The length of a time without milliseconds: a change records whole seconds."""
 _PAST = ("memory_block_archives", "memory_block_quarantine", "memory_block_checkpoints", "memory_block_updates")
 
 
@@ -286,28 +263,22 @@ def forget_past(tx: Tx, block: BlockId, at: datetime, gone: Collection[int] = ()
     if not past.version:  # nothing was left to repair
         return
     fresh, text = _rebuilt(past, frozenset(gone), at), opened.document.text()
-    data, base = fresh.snapshot(), WHOLE
+    data, base = fresh.snapshot(), 0
     if fresh.text() == text:
         opened.document = fresh
     else:
         _log.warning("block_authors_unknown", block=block)
-        data, base = opened.document.shallow(past.version), Base(past.version, text)
+        data, base = opened.document.shallow(past.version), past.version
     _drop(tx, block)
     insert_checkpoint(tx, opened, Change(SYSTEM, None, past.version, at), data, base)
 
 
 def _rebuilt(past: ChangeLog, gone: Set[int], at: datetime) -> BlockDocument:
     """A document with the current content: each change is what is left of it; the last records the removal."""
-    fresh, changes = BlockDocument(), {step.change.seq: step.change for step in past.steps}
+    fresh, changes = BlockDocument(), {change.seq: change for change in past.changes}
     kept: dict[int, list[containers.Edit]] = {1: [partial(containers.declare, schema=past.held.schema)]}
     for number, plan in past.replay.by_change().items():
         kept.setdefault(max(number, 1), []).append(partial(containers.amend, plan=plan))
-    if isinstance(past.held.schema, LogSchema):
-        log = target_of(past.held.schema, "")
-        made = {(to_text(change.at)[:SECOND], change.writer): change.seq for change in changes.values()}
-        for entry in past.held.values[""]:
-            number = made.get((entry["at"][:SECOND], entry["by"]), 1)
-            kept.setdefault(number, []).append(partial(containers.keep_entry, target=log, entry=entry))
     for number, edits in sorted(kept.items()):
         for edit in edits:
             fresh.change(edit)

@@ -12,7 +12,7 @@ from typing import TypeAlias
 from memory import jobs
 from memory.agents import NAME, every_agent, groups
 from memory.blocks.document import BlobKind
-from memory.blocks.history import open_archive
+from memory.blocks.history import archived
 from memory.blocks.schemas import parse_schema
 from memory.blocks.store import blobs, load_block
 from memory.people.audience import OWNER, Scope, Trust, parse_audience
@@ -150,8 +150,9 @@ def require_sound_blocks(rows: Rows) -> None:
     for row in rows.all("SELECT id, label, audience FROM memory_blocks"):
         try:
             load_block(rows, row["id"], None).history()
-            for archive in blobs(rows, BlobKind.ARCHIVE, row["id"]):
-                open_archive(archive)
+            archives = blobs(rows, BlobKind.ARCHIVE, row["id"])
+            for count in range(len(archives)):
+                archived(archives[: count + 1])
         except BlockCorrupt as error:
             raise CarError(
                 "the block {block!r} in the file is damaged: {error}. Where it was exported, `carina memory verify "

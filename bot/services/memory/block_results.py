@@ -11,9 +11,9 @@ from bot.config.block_templates import TEMPLATES
 from bot.services.names import is_shared, shown_block
 from bot.services.results import Listing, Markup, Result, Row
 from memory.blocks import Block
-from memory.blocks.changes import Change, ChangeKind, Step, Writer, differing, played
+from memory.blocks.changes import Change, ChangeKind, Writer, differing
 from memory.blocks.edits import LOG_DESCRIPTIONS
-from memory.blocks.history import Piece
+from memory.blocks.history import Piece, Step
 from memory.blocks.revert import RevertResult
 from memory.blocks.schemas import outline
 from memory.erasure.blocks import NO_DESCRIPTION
@@ -138,10 +138,9 @@ class ChangeRow(Row):
     did: str
 
     @classmethod
-    def of_step(cls, step: Step, before: str, names: Names) -> "ChangeRow":
-        writer, length = step.change.writer, len(played(before, [step]))
-        did = _did(step, before, names)
-        return cls.from_record(step.change, writer=names.get(writer, writer), length=length, did=did)
+    def of_step(cls, step: Step, names: Names) -> "ChangeRow":
+        writer = names.get(step.change.writer, step.change.writer)
+        return cls.from_record(step.change, writer=writer, length=len(step.after), did=_did(step, names))
 
     def line(self, markup: Markup) -> str:
         return f"{self.version}. {markup.time(self.at)}, {markup.text(f'{self.writer}: {self.did}')}"
@@ -338,16 +337,12 @@ class Checks(Listing[CheckRow]):
         return int(any(row.state == "damaged" for row in self.rows))
 
 
-def _did(step: Step, before: str, names: Names) -> str:
-    added, removed = list[tuple[int, str]](), list[tuple[int, str]]()
-    for each in step.splices:
-        end = each.place + each.delete
-        added += [(each.place, each.insert)] if each.insert else []
-        removed += [(each.place, before[each.place : end])] if each.delete else []
-        before = before[: each.place] + each.insert + before[end:]
+def _did(step: Step, names: Names) -> str:
+    cuts = step.splices[::-1]
+    added = [each.insert for each in cuts if each.insert]
+    removed = [step.before[each.place : each.place + each.delete] for each in cuts if each.delete]
     parts = [_purpose(step.change, names)] if step.change.note.deed is not ChangeKind.EDIT else []
-    for sign, found in (("+", added), ("-", removed)):
-        words = [text for _, text in sorted(found)]
+    for sign, words in (("+", added), ("-", removed)):
         parts += [f"{sign}{sum(map(len, words))} {_('“{text}”', text=_excerpt(words))}"] if words else []
     return ", ".join(parts) or _("no change")
 

@@ -45,7 +45,7 @@ from bot.services.results import Listing
 from bot.services.transactions import ZonedService, commit
 from memory import agents
 from memory.blocks import Operation, manual_edits, revert
-from memory.blocks.changes import SYSTEM, Writer, agent_writer, person_writer, played
+from memory.blocks.changes import SYSTEM, Writer, agent_writer, person_writer
 from memory.blocks.edits import addition, end_of
 from memory.blocks.history import ChangeLog, blame
 from memory.blocks.manual_edits import field_mark
@@ -121,11 +121,8 @@ class Blocks(ZonedService, frozen=True):
     ) -> History:
         named, past, names = self._past(rows, caller, label)
         past = self._readable(caller, past)
-        steps = [step for step in past.steps if before is None or step.change.seq < before]
-        text, changes = played(past.text, steps[:-limit]), list[ChangeRow]()
-        for step in steps[-limit:]:
-            changes.append(ChangeRow.of_step(step, text, names))
-            text = played(text, [step])
+        shown = [change for change in past.changes if before is None or change.seq < before][-limit:]
+        changes = [ChangeRow.of_step(step, names) for step in past.steps(shown)]
         versions = _(past.range) if past.version else ""
         return History(block=named.name, versions=versions, changes=tuple(changes[::-1]))
 
@@ -250,7 +247,7 @@ class Blocks(ZonedService, frozen=True):
     @suggestions("writers", within="label")
     def suggest_writers(self, rows: Rows, caller: Caller, label: str) -> Suggestions:
         _named, past, names = self._past(rows, caller, label)
-        return {step.change.writer: names[step.change.writer] for step in past.steps}.items()
+        return {change.writer: names[change.writer] for change in past.changes}.items()
 
     # ------------------------------------------------------------------ the store
 
@@ -301,7 +298,7 @@ def _writer_names(rows: Rows, past: ChangeLog, scope: Scope, who: Approver, peop
     The name of a person who never spoke here is shown only to that person; the owner is named as such.
     """
     names = {agent_writer(agent.id): agent.name for agent in agents.every_agent(rows)}
-    for writer in {step.change.writer for step in past.steps} - set(names):
+    for writer in {change.writer for change in past.changes} - set(names):
         kind, _colon, identifier = writer.partition(":")
         names[writer] = _person(rows, identifier, scope, who, people) if kind == "person" else writer
     return {**names, SYSTEM: _("the system")}
@@ -317,7 +314,7 @@ def _person(rows: Rows, identifier: str, scope: Scope, who: Approver, people: Pe
 
 def _writer_called(names: dict[Writer, str], past: ChangeLog, called: str, people: People) -> Writer:
     """The writer of a block by name or id; the owner also as "owner". Raises UserError."""
-    writers = list(dict.fromkeys(step.change.writer for step in past.steps))
+    writers = list(dict.fromkeys(change.writer for change in past.changes))
     wanted = called.strip().casefold().removeprefix("the ")
     owners = [writer for writer in writers if writer in map(person_writer, people.owner)]
     if wanted == "owner" and len(owners) == 1:
@@ -345,7 +342,7 @@ def _version_before(past: ChangeLog, since: str, now: datetime, zone: tzinfo) ->
         return int(text) - 1
     if text.startswith("turn"):
         number = text.removeprefix("turn").strip(" :")
-        made = [step.change.seq for step in past.steps if str(step.change.turn) == number]
+        made = [change.seq for change in past.changes if str(change.turn) == number]
         if not made:
             raise UserError("Turn {number} changed nothing in this block.", number=number)
         return made[0] - 1

@@ -20,7 +20,7 @@ from bot.upkeep.scheduled_summaries import Period
 from memory import activity, coordination, unattended_turns
 from memory.activity import NewEvent, NightUndone
 from memory.blocks import BlockType, revert
-from memory.blocks.changes import Change, Step
+from memory.blocks.changes import Change
 from memory.blocks.history import ChangeLog
 from memory.blocks.revert import Hand
 from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy, block_history
@@ -238,7 +238,7 @@ def written(rows: Rows, turns: Sequence[UnattendedTurn], scope: Scope, period: P
     blocks, hidden = [], 0
     for identifier in map(BlockId, unattended_turns.changed_blocks(rows, period.start)):
         past = _past(rows, identifier)
-        changes = [] if past is None else [step.change for step in past.steps if step.change.turn in wanted]
+        changes = [] if past is None else [change for change in past.changes if change.turn in wanted]
         if past is not None and changes and identifier in named:
             blocks.append((named[identifier], past, changes))
         hidden += bool(changes) and identifier not in named
@@ -306,10 +306,10 @@ def _turn_row(rows: Rows, turn: UnattendedTurn, found: TurnWrites, scope: Scope)
 
 def _block_lines(turn: UnattendedTurn, named: NamedBlock, past: ChangeLog, changes: Sequence[Change]) -> list[str]:
     seqs = {change.seq for change in changes if change.turn in turn.all}
-    steps: list[Step] = [step for step in past.readable.steps if step.change.seq in seqs]
+    steps = past.steps([change for change in past.readable.changes if change.seq in seqs])
     if not steps:
         return []
-    came = " … ".join(splice.insert for step in steps for splice in step.splices if splice.insert.strip())
+    came = " … ".join(splice.insert for step in steps for splice in step.splices[::-1] if splice.insert.strip())
     gone = sum(splice.delete for step in steps for splice in step.splices)
     counts = [ngettext("{count} change", "{count} changes", len(steps))]
     counts += [ngettext("{count} character removed", "{count} characters removed", gone)] if gone else []

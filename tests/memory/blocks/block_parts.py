@@ -8,8 +8,7 @@ from typing import Any
 from memory.agents import Agent, seed_agent
 from memory.blocks import Author, Block, NewBlock, create_block, find_block
 from memory.blocks.changes import SYSTEM, Writer, agent_writer, person_writer
-from memory.blocks.old_changes import HistoryLimits
-from memory.blocks.store import CheckpointPolicy
+from memory.blocks.store import CheckpointPolicy, HistoryLimits
 from memory.people.audience import Audience, Scope, Trust, channel_audience, guild_audience, person_audience
 from memory.store.database import Tx
 from memory.store.ids import AgentId, GuildId, PersonId, PlaceId, TurnId

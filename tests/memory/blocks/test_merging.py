@@ -241,7 +241,7 @@ def test_it_holds_for_a_block_of_which_the_document_lost_its_beginning(tx: Tx) -
     owner = replace(OWNER, policy=SHORT)
     for number in range(30):
         set_field(tx, owner, "notes", "state.note", f"Day {number}, nothing new.")
-    assert load_block(tx, row(tx).id, None).document.base.version > 10
+    assert load_block(tx, row(tx).id, None).document.base > 10
     agent = shown(tx)
     set_field(tx, owner, "notes", "state.note", "Day 29, nothing new. Ask about the dentist.")
     remove_item(tx, owner, "notes", "todo", 1)

@@ -11,12 +11,11 @@ from memory.blocks import add_item, append_block, containers, remove_item, repla
 from memory.blocks.changes import SYSTEM, Change, Splice, Writer
 from memory.blocks.containers import by_items
 from memory.blocks.history import history_of
-from memory.blocks.old_changes import HistoryLimits
 from memory.blocks.repair import verify_block
 from memory.blocks.revert import by_agent, redo, revert, undo
 from memory.blocks.schemas import CompositeSchema, Field, FieldType, ListSchema, MapSchema, Section, TextSchema
 from memory.blocks.sequence import SequenceHistory, Span
-from memory.blocks.store import CheckpointPolicy, block_history, load_block
+from memory.blocks.store import CheckpointPolicy, HistoryLimits, block_history, load_block
 from memory.store.database import Tx
 from memory.store.errors import BlockRefused, Refused
 from tests.memory.blocks.block_parts import AGENT, JOB, NOW, PERSON, author, blocks_store, made, new, row

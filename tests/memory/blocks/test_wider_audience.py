@@ -147,7 +147,7 @@ def test_a_log_a_label_that_is_taken_and_a_lost_past_are_refused_and_nothing_cha
         widened(tx, block._replace(type=BlockType.LOG))
     past = block_history(tx, block.id)
     with pytest.raises(BlockRefused, match=MORE):
-        widen_block(tx, HERS, block, dataclasses.replace(past, start=1, text="tea\n", steps=()), PUBLIC)
+        widen_block(tx, HERS, block, dataclasses.replace(past, start=1, changes=()), PUBLIC)
     assert find_block(tx, ADA, "notes", IN_DM).content == "tea\n"
     made(tx, new(audience=PUBLIC))
     with pytest.raises(BlockExists):
