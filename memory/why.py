@@ -16,6 +16,7 @@ from memory.people.audience import Audience, Scope
 from memory.people.identities import label_called
 from memory.queue import inbox, messages, outbox, turns
 from memory.queue.messages import Message
+from memory.queue.notifications import Place
 from memory.queue.outbox import OutRow
 from memory.store.clock import from_text
 from memory.store.database import Rows
@@ -41,7 +42,7 @@ class Memory(Struct, frozen=True):
     audience: Audience
     people: tuple[PersonId, ...]
     speaker: str = ""
-    place: inbox.Place | None = None
+    place: Place | None = None
     external_id: str = ""
     label: str = ""
     said: bool = True

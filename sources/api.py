@@ -9,21 +9,10 @@ import asyncio
 from collections.abc import Collection
 
 from memory.people.audience import OWNER, Trust, person_audience
+from memory.queue.notifications import Kind, Notification, Place, Speaker
 from memory.store.clock import Clock
 from memory.store.ids import OutboxId, PersonId, PlaceId
-from sources.base import (
-    Activity,
-    Buttons,
-    Deliver,
-    Delivery,
-    Endpoint,
-    Kind,
-    Notification,
-    Place,
-    PlaceKind,
-    Speaker,
-    deletion,
-)
+from sources.base import Activity, Buttons, Deliver, Delivery, Endpoint, PlaceKind, deletion
 from sources.outgoing_text import seen
 from sources.text import flatten, sendable, visible
 
@@ -67,10 +56,10 @@ class ApiSource:
             kind=Kind.MESSAGE,
             place=place,
             speaker=self._speaker if user is None else Speaker(user, name),
-            subject=external_id,
             at=self._clock(),
             text=sendable(text),
             to=group,
+            keeps_files=True,
             alone=True,
         )
 

@@ -4,7 +4,7 @@ import dataclasses
 import re
 from collections.abc import Sequence
 
-from sources.base import Attachment
+from memory.queue.payloads import Attachment
 from sources.text import flatten
 from texts import gettext_noop
 
@@ -41,7 +41,7 @@ def may_be_text(file: Attachment) -> bool:
 
 def received(files: Sequence[Attachment]) -> tuple[Attachment, ...]:
     """Files that came along, in the form that is stored with their message."""
-    return tuple(dataclasses.replace(_received(one, number), kept=True) for number, one in enumerate(files))
+    return tuple(_received(one, number) for number, one in enumerate(files))
 
 
 def _received(one: Attachment, number: int) -> Attachment:

@@ -6,30 +6,18 @@ the outbox does.
 """
 
 import asyncio
-import dataclasses
 from collections.abc import Callable, Collection, Coroutine, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from msgspec import Struct, field
 
-from memory.people.audience import Audience, Trust
-from memory.queue.inbox import Place as Place
+from memory.people.audience import Audience
 from memory.queue.message_files import File, Image
-from memory.queue.payloads import BlockNote, Quotation
+from memory.queue.notifications import Kind, Notification, Place, Speaker
 from memory.store.ids import AgentId, EntryId, InboxId, OutboxId, PersonId, PlaceId, ReminderId, RequestId, TurnId
 from texts import TextError, language
-
-
-class Kind(StrEnum):
-    MESSAGE = "message"
-    EDIT = "edit"
-    DELETE = "delete"
-    REACTION = "reaction"
-    PASSED = "passed"
-    """A message that must not be heard: only how far its place was read is stored."""
 
 
 class PlaceKind(StrEnum):
@@ -42,18 +30,6 @@ class PlaceKind(StrEnum):
     DASHBOARD = "dashboard"
 
 
-class Speaker(Struct, frozen=True):
-    """Who did it. The source flattens names to one line (`sources.text.flatten`)."""
-
-    id: PersonId
-    name: str
-    username: str = ""
-    roles: tuple[str, ...] = ()
-    trust: Trust = Trust.STRANGER
-    unshown: bool | None = None
-    """Whether they ask that their messages are not shown to everybody; None where people cannot say so."""
-
-
 class UnknownPerson(Struct, frozen=True):
     """An unknown person wrote directly: who, where to answer them, and which servers they share with us. Nothing of
     what they wrote."""
@@ -63,61 +39,9 @@ class UnknownPerson(Struct, frozen=True):
     servers: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Attachment:
-    """A file that came with a message.
-
-    `text` holds the content of a small text file. `url` is where the bytes can be had again. When neither was
-    possible `skipped` says why, in words for the model ("larger than 20 KB", "download timed out"). A picture that
-    came along has `content`; what is `kept` is stored with its message, as nobody else has it.
-    """
-
-    name: str
-    content_type: str
-    size: int
-    url: str = ""
-    text: str = ""
-    skipped: str = ""
-    content: bytes = dataclasses.field(default=b"", repr=False)
-    kept: bool = False
-
-
-class Notification(Struct, frozen=True):
-    """Something that happened outside, addressed to agents.
-
-    `external_id` is unique for the happening, not for the message: message id; id@edited_timestamp; id!;
-    id?; message/user/emoji/count. `subject` is the id of the message it is about, for every kind. `position` is what
-    the place's cursor becomes (empty: it does not move). `answer` is False for what is only heard.
-    """
-
-    source: str
-    external_id: str
-    kind: Kind
-    place: Place
-    speaker: Speaker | None
-    subject: str
-    at: datetime
-    text: str = ""
-    answer: bool = True
-    position: str = ""
-    quoted: Quotation | None = None
-    attachments: tuple[Attachment, ...] = ()
-    background: tuple[str, ...] = ()
-    """Recent earlier lines of the place, if the conversation was idle; quoted text of strangers."""
-    blocks: tuple[BlockNote, ...] = ()
-    mentioned: Mapping[PersonId, str] = field(default_factory=dict)
-    to: str = ""
-    """The id of the group that is addressed by name; empty for the place's group."""
-    alone: bool = False
-    """Whether it gets a separate answer, whatever else the speaker writes at the time."""
-    temperature: float | None = None
-    max_tokens: int | None = None
-    """These two for the model that answers it, instead of the agent's own."""
-
-
 def deletion(source: str, message: str, place: Place, at: datetime) -> Notification:
     """A deleted message; `at` is when it was posted, or found to be gone."""
-    return Notification(source, f"{message}!", Kind.DELETE, place, None, message, at, answer=False)
+    return Notification(source, f"{message}!", Kind.DELETE, place, None, at, subject=message, answer=False)
 
 
 Deliver: TypeAlias = Callable[[Notification], None]

@@ -23,25 +23,13 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from memory.people.audience import OWNER, Trust
+from memory.queue.notifications import Kind, Notification, Place, Speaker
 from memory.store.clock import Clock, utc_now
 from memory.store.data_folder import private_file, sync_folder
 from memory.store.faults import call_point, outside
 from memory.store.ids import OutboxId, PersonId, PlaceId, code
 from memory.store.records import replace
-from sources.base import (
-    Activity,
-    Buttons,
-    Deliver,
-    Delivery,
-    DeliveryFailed,
-    DeliveryUnclear,
-    Endpoint,
-    Kind,
-    Notification,
-    Place,
-    PlaceKind,
-    Speaker,
-)
+from sources.base import Activity, Buttons, Deliver, Delivery, DeliveryFailed, DeliveryUnclear, Endpoint, PlaceKind
 from sources.outgoing_text import seen
 from sources.text import flatten, sendable, visible
 from texts import _, gettext_lazy, moment_text, speaking
@@ -84,7 +72,6 @@ class TerminalSource:
             kind=Kind.MESSAGE,
             place=PLACE,
             speaker=self._speaker,
-            subject=external_id,
             at=self._clock(),
             text=sendable(text),
         )

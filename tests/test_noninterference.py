@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.people.audience import Audience, Scope
-from memory.queue.inbox import Place
+from memory.queue.notifications import Place
 from memory.search.all_domains import search
 from memory.search.query import Query
 from tests.bot.parts import HALL

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sources.base import Place
+from memory.queue.notifications import Place
 from tests.worlds import ANNAS, ANNS, BOBS, Harness, World, compared, lines, random_worlds, tellings, world_of
 
 TOGETHER = [

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from memory.queue.notifications import Kind, Notification
 from memory.store.clock import to_text
 from memory.store.database import Tx, as_dict
-from sources.base import Kind, Notification
 from tests.bot.parts import ANN, BOB, HALL, NOON, MovableClock, Platform, channel, deleted, edited, said
 from tests.bot.stage import SETUP, Service, Setting, running
 

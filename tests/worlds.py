@@ -41,6 +41,7 @@ from memory.blocks import Block, BlockType, visible_blocks
 from memory.knowledge import entries, graph
 from memory.knowledge.graph import Entity, Kind, Triple
 from memory.people.audience import Scope, Trust
+from memory.queue.notifications import Place, Speaker
 from memory.search import vectors
 from memory.search.embedding.base import Embedder
 from memory.search.embedding.guard import GuardedEmbedder
@@ -48,7 +49,6 @@ from memory.search.embedding.query_vectors import Questions
 from memory.search.vector_similarity import Meaning
 from memory.store.database import Rows, Tx, Value, as_dict
 from memory.store.ids import EntryId, PersonId, Snowflakes
-from sources.base import Place, Speaker
 from tests.bot.parts import (
     ANN,
     BOB,

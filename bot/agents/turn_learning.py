@@ -19,13 +19,13 @@ from memory.knowledge.feedback import Signal
 from memory.knowledge.items import By
 from memory.people.audience import Scope, Trust
 from memory.queue import messages, outbox, turns
-from memory.queue.inbox import AcceptedRow, Arrival
+from memory.queue.inbox import AcceptedRow
+from memory.queue.notifications import Kind, Notification
 from memory.queue.steps import CallEnded, forgets
 from memory.queue.turns import Turn
 from memory.store.database import Rows, Tx
 from memory.store.ids import AgentId, MessageId, SessionId, TurnId
 from memory.store.records import replace
-from sources.base import Kind
 
 _WORKED = ("answer", "stage", "task")
 
@@ -78,14 +78,14 @@ def _from_tools(
 _AFTER = timedelta(minutes=30)  # later messages are not taken as corrections
 
 
-def note_arrival(tx: Tx, arrival: Arrival, accepted: AcceptedRow | None, now: datetime) -> None:
-    """Record feedback in an arrival, inside the transaction that accepts it, so once."""
-    if accepted is None or arrival.person is None:
+def note_feedback(tx: Tx, notification: Notification, accepted: AcceptedRow | None, now: datetime) -> None:
+    """Record feedback in a notification, inside the transaction that accepts it, so once."""
+    if accepted is None or notification.speaker is None:
         return
-    if arrival.kind == Kind.REACTION:
-        _note_thumb(tx, arrival, now)
-    elif arrival.kind == Kind.MESSAGE and arrival.group is not None and feedback.corrects(arrival.text):
-        _note_correction(tx, arrival, now)
+    if notification.kind == Kind.REACTION:
+        _note_thumb(tx, notification, now)
+    elif notification.kind == Kind.MESSAGE and accepted.group is not None and feedback.corrects(notification.text):
+        _note_correction(tx, notification, now)
 
 
 def note_failure(tx: Tx, turn: Turn, tool: str, now: datetime) -> None:
@@ -93,24 +93,24 @@ def note_failure(tx: Tx, turn: Turn, tool: str, now: datetime) -> None:
     feedback.note(tx, Signal.FAILURE, By.of_turn(turn, None, now), tool)
 
 
-def _note_thumb(tx: Tx, arrival: Arrival, now: datetime) -> None:
-    kind = feedback.thumb(arrival.text)
-    said = None if kind is None else outbox.said_by_us(tx, arrival.source, arrival.subject)
-    if kind is None or said is None or said.turn is None or said.place != arrival.place.id:
+def _note_thumb(tx: Tx, notification: Notification, now: datetime) -> None:
+    kind = feedback.thumb(notification.text)
+    said = None if kind is None else outbox.said_by_us(tx, notification.source, notification.subject)
+    if kind is None or said is None or said.turn is None or said.place != notification.place.id:
         return
     turn = turns.get(tx, said.turn)
     if turn is not None:
-        feedback.note(tx, kind, _by(arrival, turn.agent, turn.id, None, now))
+        feedback.note(tx, kind, _by(notification, turn.agent, turn.id, None, now))
 
 
-def _note_correction(tx: Tx, arrival: Arrival, now: datetime) -> None:
-    answered = feedback.newest_answer(tx, arrival.place.id, now - _AFTER)
-    heard = messages.by_external(tx, arrival.source, arrival.external_id)
+def _note_correction(tx: Tx, notification: Notification, now: datetime) -> None:
+    answered = feedback.newest_answer(tx, notification.place.id, now - _AFTER)
+    heard = messages.by_external(tx, notification.source, notification.external_id)
     if answered is None or heard is None:
         return
-    feedback.note(tx, Signal.CORRECTION, _by(arrival, *answered, heard.id, now))
+    feedback.note(tx, Signal.CORRECTION, _by(notification, *answered, heard.id, now))
 
 
-def _by(arrival: Arrival, agent: AgentId, turn: TurnId, message: MessageId | None, now: datetime) -> By:
-    place = arrival.place
-    return By(Scope(place.audience), arrival.trust, now, agent, arrival.person, place.id, turn, message)
+def _by(notification: Notification, agent: AgentId, turn: TurnId, message: MessageId | None, now: datetime) -> By:
+    place = notification.place
+    return By(Scope(place.audience), notification.trust, now, agent, notification.person, place.id, turn, message)

@@ -16,13 +16,13 @@ from bot.services.composition import Services
 from memory import group_runs
 from memory.queue import inbox, outbox
 from memory.queue.inbox import InRow, Status
+from memory.queue.notifications import Notification
 from memory.queue.outbox import OutRow, TextDetail
 from memory.store.clock import from_text
 from memory.store.database import Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import PersonId, PlaceId, code, snowflakes
 from memory.store.records import replace
-from sources.base import Notification
 from sources.terminal import PERSON, PLACE
 from texts import number_text
 

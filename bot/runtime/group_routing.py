@@ -16,11 +16,9 @@ from memory import agents
 from memory.agents import Group
 from memory.people import person_states
 from memory.people.audience import Scope
-from memory.queue.inbox import Arrival
+from memory.queue.notifications import Kind, Notification, Place
 from memory.store.database import Rows
 from memory.store.ids import AgentId, GroupId, PersonId
-from memory.store.records import replace
-from sources.base import Kind, Notification, Place
 
 EVERYWHERE_ELSE = "default"
 """The key, among routing set by command, for places without a rule of their own."""
@@ -57,21 +55,24 @@ class RoutingTable(Struct, frozen=True):
         chosen = next((said[binding] for binding in bindings if binding in said), self.default)
         return self._with_the_named(text, chosen) if "@" in text and len(self.groups) > 1 else chosen
 
-    def group_of(self, notification: Notification) -> GroupId:
-        """The group that is to answer: the one that the notification names, else that of the place."""
+    def group_of(self, notification: Notification) -> GroupId | None:
+        """The group that is to answer: the one that the notification names, else that of the place. For an edit, the
+        one that is to store again what was learned; None where nobody is to do anything."""
+        answered = notification.answer and notification.kind in (Kind.MESSAGE, Kind.REACTION)
+        if not answered and notification.kind != Kind.EDIT:
+            return None
         if notification.to:
             return GroupId(notification.to)
         return self(notification.place, notification.text if notification.kind == Kind.MESSAGE else "")
 
-    def for_state(self, rows: Rows, said: Arrival, selves: Selves) -> Arrival:
-        """The arrival with the group for its person's state; unchanged if the message names who is to answer."""
+    def for_state(self, rows: Rows, said: Notification, usual: GroupId | None, selves: Selves) -> GroupId | None:
+        """The group for the person's state; the usual one if the message names who is to answer."""
         there = [group for group in self.groups if group.states]
-        if not there or said.group is None or said.person is None or said.kind != Kind.MESSAGE:
-            return said
+        if not there or usual is None or said.to or said.person is None or said.kind != Kind.MESSAGE:
+            return usual
         if self._called(said.text) or signed(said.text, list(self.names)):
-            return said
-        scope = Scope(said.place.audience, frozenset(said.place.within))
-        return replace(said, group=_group_for(rows, there, selves(said.person), scope, said.at) or said.group)
+            return usual
+        return _group_for(rows, there, selves(said.person), said.place.scope, said.at) or usual
 
     def _with_the_named(self, text: str, chosen: GroupId) -> GroupId:
         """The chosen group, unless the message names an agent that speaks only in another one."""

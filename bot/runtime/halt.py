@@ -5,10 +5,10 @@ from collections.abc import Callable
 
 from bot.storage_retry import until_stored
 from memory.people.audience import Trust
+from memory.queue.notifications import Kind, Notification
 from memory.store.clock import Clock, to_text
 from memory.store.constellations import Constellations
 from memory.store.logs import Log
-from sources.base import Kind, Notification
 
 _MARK = "halt"
 _log = Log("bot.halt")

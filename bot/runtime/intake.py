@@ -1,4 +1,4 @@
-"""Decides whether an arriving notification is accepted, and stores it as an arrival in its constellation's inbox.
+"""Decides whether an arriving notification is accepted, and stores it in its constellation's inbox.
 
 Each check protects somebody, so none has a default.
 """
@@ -20,17 +20,15 @@ from bot.runtime.halt import HaltState
 from bot.runtime.supervision import Supervisor
 from bot.runtime.turn_retries import RetryPolicy
 from bot.storage_retry import until_stored
-from memory.people.audience import OWNER, Audience, Trust, person_audience
+from memory.people.audience import OWNER, Audience, person_audience
 from memory.queue import inbox, outbox
-from memory.queue.inbox import AcceptedRow, Arrival
-from memory.queue.message_files import MessageFile
-from memory.queue.payloads import Attachment, Extras
+from memory.queue.inbox import AcceptedRow
+from memory.queue.notifications import Kind, Notification, Place
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import ConstellationId, GroupId, PersonId, PlaceId
 from memory.store.logs import Log
 from memory.store.records import replace
-from sources.base import Kind, Notification, Place
 from sources.text import one_line
 from texts import _
 
@@ -139,33 +137,33 @@ class ConstellationIntake:
     async def _accept(self, found: Sequence[Notification]) -> None:
         """Store notifications; while the database refuses, keep and retry them. Other errors are raised."""
         routing = self._routing
-        found = [without_secrets(each, self._turn_deps.redact) for each in found]
-        heard = [replace(each, place=self._shared.gate.with_audiences(each.place)) for each in found]
-        arrivals = [to_arrival(notification, routing.group_of(notification)) for notification in heard]
+        heard = [without_secrets(each, self._turn_deps.redact) for each in found]
+        heard = [replace(each, place=self._shared.gate.with_audiences(each.place)) for each in heard]
+        groups = [routing.group_of(each) for each in heard]
         clock, broker = self._turn_deps.clock, self._turn_deps.broker
 
         def take(tx: Tx) -> tuple[list[AcceptedRow | None], bool]:
             taken, queued = [], False
-            for arrival, notification in zip(arrivals, found, strict=True):
-                if arrival.kind == Kind.DELETE:
-                    queued |= broker.taken_back(tx, arrival.source, arrival.subject, clock())
-                said = with_reaction(tx, arrival)
-                decided = said if notification.to else routing.for_state(tx, said, broker.terms.people.selves)
-                accepted = self._take(tx, decided, clock())
-                turn_learning.note_arrival(tx, arrival, accepted, clock())
+            for each, group in zip(heard, groups, strict=True):
+                if each.kind == Kind.DELETE:
+                    queued |= broker.taken_back(tx, each.source, each.subject, clock())
+                decided = routing.for_state(tx, each, group, broker.terms.people.selves)
+                accepted = self._take(tx, with_reaction(tx, each), decided, clock())
+                turn_learning.note_feedback(tx, each, accepted, clock())
                 taken.append(accepted)
             return taken, queued
 
-        changes = any(arrival.kind in (Kind.EDIT, Kind.DELETE) for arrival in arrivals)
-        late = any(each.at < self._shared.patience(each.source).careful_before for each in arrivals)
-        asked = {(each.place.id, each.group) for each in arrivals if each.group and not (changes or late)}
+        changes = any(each.kind in (Kind.EDIT, Kind.DELETE) for each in heard)
+        late = any(each.at < self._shared.patience(each.source).careful_before for each in heard)
+        pairs = zip(heard, groups, strict=True)
+        asked = {(each.place.id, group) for each, group in pairs if group and not (changes or late)}
         begun = asked - self._runtime.conversations.keys()
 
         def store() -> Awaitable[tuple[list[AcceptedRow | None], bool]]:
             """Idle conversations begin their turns in the same commit; the others are woken after it.
 
             After an edit or deletion all are woken later, so that no turn reads what is still to be erased. The same
-            goes for messages from before this process: a turn that ends the process must not take the arrival with it,
+            goes for messages from before this process: a turn that ends the process must not take the message with it,
             since that would be fetched again and again. The commit that ends a turn, and without a language model comes
             at once, has the disk write the arrivals, too.
             """
@@ -175,7 +173,7 @@ class ConstellationIntake:
             return self._database.on_disk(stored, _ANSWER_SECONDS) if begun else stored
 
         accepted, queued = await until_stored(
-            "arrivals", store, self._shared.supervisor.unstored, lambda: len(arrivals) + self._shared.intake.qsize()
+            "arrivals", store, self._shared.supervisor.unstored, lambda: len(heard) + self._shared.intake.qsize()
         )
         if changes:
             await self._runtime.follow()
@@ -185,18 +183,18 @@ class ConstellationIntake:
         if queued:
             self._runtime.resume()
 
-    def _take(self, tx: Tx, arrival: Arrival, now: datetime) -> AcceptedRow | None:
-        """Accept an arrival; for a person who opted out, only record how far the place was read."""
-        ignored = self._shared.gate.ignored(arrival.person, arrival.at)
-        if arrival.kind == Kind.EDIT and ignored:
-            arrival = replace(arrival, asks=None)  # it takes away what was learned, and nothing new is learned from it
-        elif arrival.kind in (Kind.MESSAGE, Kind.REACTION, Kind.PASSED):
-            if self._shared.gate.paused(arrival.source):
+    def _take(self, tx: Tx, heard: Notification, group: GroupId | None, now: datetime) -> AcceptedRow | None:
+        """Accept a notification; for a person who opted out, only record how far the place was read."""
+        ignored = self._shared.gate.ignored(heard.person, heard.at)
+        if heard.kind == Kind.EDIT and ignored:
+            group = None  # it takes away what was learned, and nothing new is learned from it
+        elif heard.kind in (Kind.MESSAGE, Kind.REACTION, Kind.PASSED):
+            if self._shared.gate.paused(heard.source):
                 return None  # without moving the cursor: a resumed source reads from there
-            if arrival.kind == Kind.PASSED or ignored:
-                inbox.note_place(tx, arrival, now)
+            if heard.kind == Kind.PASSED or ignored:
+                inbox.note_place(tx, heard, now)
                 return None
-        return inbox.accept(tx, arrival, now)
+        return inbox.accept(tx, heard, group, now)
 
     def _wake(self, row: AcceptedRow) -> None:
         if row.turn is not None:
@@ -210,72 +208,30 @@ class ConstellationIntake:
 _EXCERPT = 80  # characters of our message that a reaction quotes
 
 
-def to_arrival(notification: Notification, group: GroupId) -> Arrival:
-    """A notification as the inbox stores it: its text is stored once, apart from the rest, for edits."""
-    place, speaker = notification.place, notification.speaker
-    if place.kind == "direct":
-        place = replace(place, bindings=())  # they identify the person
-    answerable = notification.answer and notification.kind in (Kind.MESSAGE, Kind.REACTION)
-    return Arrival(
-        source=notification.source,
-        external_id=notification.external_id,
-        kind=notification.kind,
-        place=place,
-        person=speaker.id if speaker else None,
-        speaker=speaker.name if speaker else "",
-        trust=speaker.trust if speaker else Trust.STRANGER,
-        subject=notification.subject,
-        text=notification.text,
-        at=notification.at,
-        payload=_payload(notification),
-        group=group if answerable else None,
-        position=notification.position,
-        alone=notification.alone,
-        asks=group if notification.kind == Kind.EDIT else None,
-        unshown=speaker.unshown if speaker else None,
-        files=tuple(
-            MessageFile(each.name, each.content_type, each.size, each.skipped, each.content or each.text.encode())
-            for each in notification.attachments
-            if each.kept
-        ),
-    )
-
-
-def _payload(notification: Notification) -> Extras:
-    attachments = notification.attachments
-    return Extras(
-        blocks=notification.blocks,
-        background=notification.background,
-        quoted=notification.quoted,
-        attachments=tuple(Attachment(a.name, a.content_type, a.size, a.text, a.skipped) for a in attachments),
-        images=tuple(a.url for a in attachments if a.content_type.startswith("image/") and a.url),
-        mentioned=notification.mentioned,
-        temperature=notification.temperature,
-        max_tokens=notification.max_tokens,
-    )
-
-
-def with_reaction(rows: Rows, arrival: Arrival) -> Arrival:
+def with_reaction(rows: Rows, heard: Notification) -> Notification:
     """A reaction with a quote of our message that it belongs to; anything else unchanged."""
-    if arrival.kind != Kind.REACTION:
-        return arrival
-    row = outbox.said_by_us(rows, arrival.source, arrival.subject)
-    about = f': "{one_line(row.content, _EXCERPT)}"' if row is not None and row.place == arrival.place.id else ""
-    return replace(arrival, text=f"(reacted with {arrival.text} to a message of yours{about})")
+    if heard.kind != Kind.REACTION:
+        return heard
+    row = outbox.said_by_us(rows, heard.source, heard.subject)
+    about = f': "{one_line(row.content, _EXCERPT)}"' if row is not None and row.place == heard.place.id else ""
+    return replace(heard, text=f"(reacted with {heard.text} to a message of yours{about})")
 
 
 def without_secrets(notification: Notification, redact: Callable[[str], str]) -> Notification:
     """The notification without values of loaded secrets in its text: they are stored and shown nowhere."""
-    said, quoted = notification.speaker, notification.quoted
+    said, extras = notification.speaker, notification.extras
+    quoted = extras.quoted
     return replace(
         notification,
         text=redact(notification.text),
         speaker=None if said is None else replace(said, name=redact(said.name)),
-        quoted=None if quoted is None else dataclasses.replace(quoted, text=redact(quoted.text)),
-        attachments=tuple(
-            dataclasses.replace(each, name=redact(each.name), text=redact(each.text))
-            for each in notification.attachments
+        extras=dataclasses.replace(
+            extras,
+            quoted=None if quoted is None else dataclasses.replace(quoted, text=redact(quoted.text)),
+            attachments=tuple(
+                dataclasses.replace(each, name=redact(each.name), text=redact(each.text)) for each in extras.attachments
+            ),
+            background=tuple(map(redact, extras.background)),
+            blocks=tuple(dataclasses.replace(each, profile=redact(each.profile)) for each in extras.blocks),
         ),
-        background=tuple(map(redact, notification.background)),
-        blocks=tuple(dataclasses.replace(each, profile=redact(each.profile)) for each in notification.blocks),
     )

@@ -12,10 +12,10 @@ from contextlib import suppress
 from bot.runtime.intake import SharedParts
 from bot.runtime.open_constellations import OpenConstellations
 from bot.runtime.supervision import TellOwner
+from memory.queue.notifications import Kind, Notification
 from memory.store.constellations import Constellations
 from memory.store.ids import ConstellationId, TurnId
 from memory.store.logs import Log
-from sources.base import Kind, Notification
 
 _BATCH = 64  # notifications in one durable commit at most
 

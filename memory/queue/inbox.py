@@ -15,8 +15,8 @@ from msgspec import Struct
 from memory.people import hidden_people
 from memory.people.audience import Audience, Scope, Trust
 from memory.queue import erasure_follow_ups, message_files, messages, payloads
-from memory.queue.message_files import MessageFile
 from memory.queue.messages import Message
+from memory.queue.notifications import Kind, Notification, Place
 from memory.queue.payloads import PAYLOAD, Extras, Payload, about
 from memory.store.clock import from_text
 from memory.store.database import Rows, Tx, Value
@@ -42,54 +42,8 @@ class Status(StrEnum):
     DEAD = "dead"
 
 
-class Place(Struct, frozen=True):
-    """Where something is said, and who hears what is said there: the columns of `places`.
-
-    `id` carries its source ("discord:1234"). `audience` is stamped on everything said there; `within` names
-    wider audiences that every hearer belongs to at this moment (checked by the source, never assumed).
-    `bindings` are the ids by which global.db maps the place to a constellation, narrowest first.
-    """
-
-    id: PlaceId
-    kind: str
-    audience: Audience
-    name: str = ""
-    within: tuple[Audience, ...] = ()
-    bindings: tuple[str, ...] = ()
-
-    @property
-    def scope(self) -> Scope:
-        return Scope(self.audience, frozenset(self.within))
-
-
-class Arrival(Struct, frozen=True):
-    """One event for the inbox. `group` is None when nobody is to answer."""
-
-    source: str
-    external_id: str
-    kind: str
-    place: Place
-    person: PersonId | None
-    speaker: str
-    trust: Trust
-    subject: str
-    text: str
-    at: datetime
-    payload: Extras
-    group: GroupId | None
-    position: str = ""
-    alone: bool = False
-    """Whether it must be answered by itself, not together with others."""
-    asks: GroupId | None = None
-    """Who is asked to store again what an edit removes."""
-    unshown: bool | None = None
-    """Whether the person asks that their words are not shown to everybody; None if that is as before."""
-    files: tuple[MessageFile, ...] = ()
-    """Files stored with the message."""
-
-
 class AcceptedRow(Struct, frozen=True):
-    """The result of accepting an arrival. `turn` is the running turn whose input it changed, if any."""
+    """The result of accepting a notification. `turn` is the running turn whose input it changed, if any."""
 
     id: InboxId
     place: PlaceId
@@ -132,32 +86,32 @@ class InRow(Struct, frozen=True):
         return about(self.payload) or self.message
 
 
-def accept(tx: Tx, arrival: Arrival, now: datetime) -> AcceptedRow | None:
-    """Accept an arrival; None if it was accepted before, or is about a message that was never heard.
+def accept(tx: Tx, heard: Notification, group: GroupId | None, now: datetime) -> AcceptedRow | None:
+    """Accept a notification; None if it was accepted before, or is about a message that was never heard.
 
-    The commit of this must be durable.
+    `group` answers it, or stores again what an edit removes. The commit of this must be durable.
     """
-    about_other = arrival.kind in ("edit", "delete")
-    old = messages.by_external(tx, arrival.source, arrival.subject) if about_other else None
+    about_other = heard.kind in (Kind.EDIT, Kind.DELETE)
+    old = messages.by_external(tx, heard.source, heard.subject) if about_other else None
     if about_other and old is None:
         return None
     if not about_other:  # a deletion may carry less about its place than the message did
-        note_place(tx, arrival, now)
+        note_place(tx, heard, now)
     identifier, message = InboxId(snowflakes.next()), MessageId(snowflakes.next())
-    waiting = arrival.group is not None and not about_other
+    waiting = group is not None and not about_other
     values: dict[str, Value] = {
         "id": identifier,
-        "source": arrival.source,
-        "external_id": arrival.external_id,
-        "kind": arrival.kind,
-        "place_id": arrival.place.id,
-        "person_id": arrival.person,
-        "group_id": arrival.group if waiting else None,
+        "source": heard.source,
+        "external_id": heard.external_id,
+        "kind": heard.kind,
+        "place_id": heard.place.id,
+        "person_id": heard.person,
+        "group_id": group if waiting else None,
         "message_id": None if about_other else message,
-        "payload": PAYLOAD.dump(arrival.payload if waiting else Extras()),
-        "audience": arrival.place.audience,
+        "payload": PAYLOAD.dump(heard.extras if waiting else Extras()),
+        "audience": heard.place.audience,
         "status": Status.RECEIVED if waiting else Status.DONE,
-        "alone": int(arrival.alone),
+        "alone": int(heard.alone),
         "received_at": now,
         "done_at": None if waiting else now,
     }
@@ -165,48 +119,50 @@ def accept(tx: Tx, arrival: Arrival, now: datetime) -> AcceptedRow | None:
         return None
     turn = None
     if old is None:
-        _apply(tx, arrival, (identifier, message), now)
-    elif arrival.kind == "edit":
-        turn = _apply_edit(tx, arrival, old)
+        _apply(tx, heard, (identifier, message), now)
+    elif heard.kind == Kind.EDIT:
+        turn = _apply_edit(tx, heard, old, group)
     else:
-        turn = _apply_delete(tx, arrival, old, now)
-    return AcceptedRow(identifier, arrival.place.id, arrival.group if waiting else None, turn)
+        turn = _apply_delete(tx, heard, old, now)
+    return AcceptedRow(identifier, heard.place.id, group if waiting else None, turn)
 
 
-def _apply(tx: Tx, arrival: Arrival, stored: tuple[InboxId, MessageId], now: datetime) -> None:
-    if arrival.person is not None and arrival.unshown is not None:
-        hidden_people.note(tx, arrival.person, hidden_people.HiddenReason.LABEL, now, holds=arrival.unshown)
+def _apply(tx: Tx, heard: Notification, stored: tuple[InboxId, MessageId], now: datetime) -> None:
+    who = heard.speaker
+    if who is not None and who.unshown is not None:
+        hidden_people.note(tx, who.id, hidden_people.HiddenReason.LABEL, now, holds=who.unshown)
     identifier, new = stored
     said = messages.NewMessage(
-        place=arrival.place.id, person=arrival.person, speaker=arrival.speaker, text=arrival.text,
-        source=arrival.source, external_id=arrival.external_id, audience=arrival.place.audience,
-        trust=arrival.trust, at=arrival.at,
+        place=heard.place.id, person=heard.person, speaker=who.name if who else "", text=heard.text,
+        source=heard.source, external_id=heard.external_id, audience=heard.place.audience,
+        trust=heard.trust, at=heard.at,
     )  # fmt: skip
     message = messages.add(tx, said, new)
-    message_files.add(tx, message, arrival.files, arrival.place.audience)
+    if heard.keeps_files:
+        message_files.add(tx, message, heard.extras.attachments, heard.place.audience)
     if message != new:  # otherwise it was known already
         tx.run("UPDATE inbox SET message_id = ? WHERE id = ?", (message, identifier))
 
 
-def _apply_edit(tx: Tx, arrival: Arrival, old: Message) -> TurnId | None:
+def _apply_edit(tx: Tx, heard: Notification, old: Message, group: GroupId | None) -> TurnId | None:
     """Edit the message itself; returns the running turn whose input it changed. The rest follows later."""
     learners = erasure_follow_ups.learners(tx, old.id)
-    if not messages.edit(tx, old, arrival.text, arrival.at):
+    if not messages.edit(tx, old, heard.text, heard.at):
         return None
     running = _running_turn(tx, old.id)
     ask = None
-    if running is None and arrival.asks is not None:  # a running turn sees the edit itself
-        within = arrival.place.within if arrival.place.audience == old.audience else ()
-        ask = erasure_follow_ups.Ask(arrival.asks, f"{arrival.source}/{arrival.external_id}", within)
-    erasure_follow_ups.queue(tx, old, arrival.at, learners, ask)
+    if running is None and group is not None:  # a running turn sees the edit itself
+        within = heard.place.within if heard.place.audience == old.audience else ()
+        ask = erasure_follow_ups.Ask(group, f"{heard.source}/{heard.external_id}", within)
+    erasure_follow_ups.queue(tx, old, heard.at, learners, ask)
     return running
 
 
-def _apply_delete(tx: Tx, arrival: Arrival, old: Message, now: datetime) -> TurnId | None:
-    if not messages.redact(tx, [old.id], arrival.at):
+def _apply_delete(tx: Tx, heard: Notification, old: Message, now: datetime) -> TurnId | None:
+    if not messages.redact(tx, [old.id], heard.at):
         return None
     forget_payload(tx, old.id, now)
-    erasure_follow_ups.queue(tx, old, arrival.at)
+    erasure_follow_ups.queue(tx, old, heard.at)
     return _running_turn(tx, old.id)
 
 
@@ -221,7 +177,7 @@ def _running_turn(rows: Rows, message: MessageId) -> TurnId | None:
     return rows.value("SELECT turn_id FROM inbox WHERE message_id = ? AND status = 'claimed'", (message,), TurnId)
 
 
-def note_place(tx: Tx, arrival: Arrival, now: datetime) -> None:
+def note_place(tx: Tx, heard: Notification, now: datetime) -> None:
     """Record only the place of an event and how far it was read."""
     sql = """INSERT INTO places (id, source, kind, name, audience, within, bindings, cursor, heard_at)
         VALUES (:id, :source, :kind, :name, :audience, :within, :bindings, nullif(:cursor, ''), :now)
@@ -231,7 +187,10 @@ def note_place(tx: Tx, arrival: Arrival, now: datetime) -> None:
           cursor = CASE WHEN excluded.cursor IS NULL THEN cursor
             WHEN cursor IS NULL OR length(excluded.cursor) > length(cursor) THEN excluded.cursor
             WHEN length(excluded.cursor) = length(cursor) THEN max(cursor, excluded.cursor) ELSE cursor END"""
-    tx.run(sql, {**_place.values(arrival.place), "source": arrival.source, "cursor": arrival.position, "now": now})
+    place = heard.place
+    if place.kind == "direct":
+        place = replace(place, bindings=())  # they identify the person
+    tx.run(sql, {**_place.values(place), "source": heard.source, "cursor": heard.position, "now": now})
 
 
 def cursors(rows: Rows, source: str) -> dict[PlaceId, str]:

@@ -5,10 +5,10 @@ A file belongs to its message: it has the same audience and is deleted with its 
 
 import base64
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from memory.people.audience import Audience, Scope
+from memory.queue.payloads import Attachment
 from memory.store.database import Rows, Tx
 from memory.store.ids import MessageId, PlaceId, TurnId
 from memory.store.row_mapper import RowMapper
@@ -29,20 +29,10 @@ class Image(NamedTuple):
     content: str
 
 
-@dataclass(frozen=True)
-class MessageFile:
-    """`skipped` says why the content was not stored."""
-
-    name: str
-    content_type: str
-    size: int
-    skipped: str = ""
-    content: bytes = field(default=b"", repr=False)
-
-
-def add(tx: Tx, message: MessageId, files: Iterable[MessageFile], audience: Audience) -> None:
+def add(tx: Tx, message: MessageId, files: Iterable[Attachment], audience: Audience) -> None:
     for position, file in enumerate(files):
         values = {"message_id": message, "position": position, "audience": audience, **_file.values(file)}
+        values["content"] = file.content or file.text.encode()
         tx.insert("message_files", values, ignore=True)
 
 
@@ -54,7 +44,7 @@ def forget_of_programs(tx: Tx, turn: TurnId) -> None:
     tx.run(sql, (turn,))
 
 
-def names(rows: Rows, message: MessageId, scope: Scope) -> list[MessageFile]:
+def names(rows: Rows, message: MessageId, scope: Scope) -> list[Attachment]:
     """The files of a message, without their content."""
     sql = """SELECT name, content_type, size, skipped, x'' AS content FROM message_files
               WHERE message_id = ? AND KNOWN(audience) ORDER BY position"""
@@ -69,11 +59,11 @@ def pictures(rows: Rows, message: MessageId, scope: Scope) -> tuple[str, ...]:
     return tuple(f"data:{kind};base64,{base64.b64encode(content).decode()}" for kind, content in found)
 
 
-def one(rows: Rows, place: PlaceId, message: int, position: int, scope: Scope) -> MessageFile | None:
+def one(rows: Rows, place: PlaceId, message: int, position: int, scope: Scope) -> Attachment | None:
     """A stored file of a message in a place, if the scope may see it."""
     sql = """SELECT f.* FROM message_files f JOIN messages m ON m.id = f.message_id WHERE f.message_id = ?
               AND f.position = ? AND f.skipped = '' AND m.place_id = ? AND KNOWN(f.audience)"""
     return _file.first(rows, *scope.bind(sql, message, position, place))
 
 
-_file = RowMapper(MessageFile)
+_file = RowMapper(Attachment, text=lambda _row: "", url=lambda _row: "")

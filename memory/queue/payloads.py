@@ -7,9 +7,9 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import ClassVar, Literal, TypeAlias
+from typing import Annotated, ClassVar, Literal, TypeAlias
 
-from pydantic import ConfigDict
+from pydantic import ConfigDict, Field
 
 from memory.store.ids import AgentId, MessageId, PersonId, RequestId
 from memory.store.row_mapper import Codec, UnreadableRow, one_of
@@ -39,13 +39,20 @@ class Quotation:
 
 @dataclass(frozen=True)
 class Attachment:
-    """A file; `skipped` says why its text was not read."""
+    """A file that came with a message.
+
+    `text` holds the content of a small text file; `skipped` says why a file was not read, in words for the model
+    ("larger than 20 KB", "download timed out"). No payload has its `url`, where it can be had again, or its `content`,
+    of a picture that came along.
+    """
 
     name: str
     content_type: str
     size: int
     text: str = ""
     skipped: str = ""
+    url: Annotated[str, Field(exclude=True)] = ""
+    content: Annotated[bytes, Field(exclude=True)] = field(default=b"", repr=False)
 
 
 class _Payload:

@@ -4,9 +4,10 @@ from collections.abc import Callable, Collection, Sequence
 from functools import partial
 
 from memory.people.audience import PUBLIC, Trust
-from memory.queue.payloads import Quotation
+from memory.queue.notifications import Kind, Notification, Place, Speaker
+from memory.queue.payloads import Attachment, Extras, Quotation
 from memory.store.records import replace
-from sources.base import Attachment, Kind, Notification, Place, PlaceKind, Speaker
+from sources.base import PlaceKind
 from sources.bluesky.answer_rules import OwnAccount, answers, excluded_word
 from sources.bluesky.block_notes import block_notes
 from sources.bluesky.identifiers import NAME, person_id, thread_place
@@ -91,6 +92,7 @@ def notifications(
     found = []
     for each in posts:
         last, parent = each is newest, each.parent.uri if each.parent is not None else ""
+        pictures = _pictures(each)
         found.append(
             Notification(
                 source=NAME,
@@ -98,15 +100,17 @@ def notifications(
                 kind=Kind.MESSAGE,
                 place=place,
                 speaker=speaker_of(each.author, settings),
-                subject=each.id,
                 at=each.at,
                 text=_text(each, us),
                 answer=last,
-                quoted=_quoted(each, by_uri, us, hidden),
-                attachments=_pictures(each),
-                background=lines(around, us.did, hidden, partial(_comes, posts, standing, parent)) if last else (),
-                blocks=block_notes(each, by_uri.get(each.uri, each), thread, us.did, hidden),
-                mentioned={person_id(did): flatten(words) for did, words in each.mentions.items() if did != us.did},
+                extras=Extras(
+                    blocks=block_notes(each, by_uri.get(each.uri, each), thread, us.did, hidden),
+                    background=lines(around, us.did, hidden, partial(_comes, posts, standing, parent)) if last else (),
+                    quoted=_quoted(each, by_uri, us, hidden),
+                    attachments=pictures,
+                    images=tuple(picture.url for picture in pictures),
+                    mentioned={person_id(did): flatten(words) for did, words in each.mentions.items() if did != us.did},
+                ),
             )
         )
     return found

@@ -12,9 +12,10 @@ from datetime import timedelta
 from msgspec import Struct
 
 from memory.people.audience import PUBLIC
+from memory.queue.notifications import Place
 from memory.store.ids import PlaceId
 from memory.store.records import replace
-from sources.base import Deliver, Place, PlaceKind, deletion
+from sources.base import Deliver, PlaceKind, deletion
 from sources.bluesky.failures import CallFailed, CallRefused
 from sources.bluesky.identifiers import NAME, uri_and_cid
 from sources.bluesky.server_responses import Post, items, post

@@ -15,12 +15,13 @@ from msgspec import Struct
 
 from memory.people.audience import OWNER, Trust, person_audience
 from memory.permission_requests import Verdict
+from memory.queue.notifications import Kind, Notification, Place, Speaker
 from memory.store.clock import from_text, to_text
 from memory.store.faults import call_point
 from memory.store.ids import OutboxId, code
 from memory.store.logs import Log
 from memory.store.recent_values import RecentValues
-from sources.base import Deliver, Delivery, DeliveryFailed, Kind, Notification, Place, PlaceKind, Speaker
+from sources.base import Deliver, Delivery, DeliveryFailed, PlaceKind
 from sources.bluesky import post_text
 from sources.bluesky.answer_rules import SkipReason, opting
 from sources.bluesky.conversion import speaker_of
@@ -271,7 +272,6 @@ class DirectMessages:
             kind=Kind.MESSAGE,
             place=Place(place, PlaceKind.DIRECT, audience, name=name, bindings=(place, NAME)),
             speaker=speaker,
-            subject=each.id,
             at=each.at,
             text=sendable(each.text),
             answer=answer,

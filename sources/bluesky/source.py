@@ -14,10 +14,11 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct, field
 
+from memory.queue.notifications import Notification
 from memory.store.clock import from_text, to_text
 from memory.store.logs import Log
 from memory.store.recent_values import RecentValues
-from sources.base import Deliver, Notification, Readiness, SourceRefused
+from sources.base import Deliver, Readiness, SourceRefused
 from sources.bluesky.answer_rules import SkipReason, answers, involved, machine, opting, skip_reason, vacates
 from sources.bluesky.conversion import notifications
 from sources.bluesky.deleted_posts import WatchedPosts

@@ -13,13 +13,14 @@ import aiohttp
 import discord
 from msgspec import Struct
 
-from memory.queue.payloads import Quotation
+from memory.queue.notifications import Kind, Notification, Place, Speaker
+from memory.queue.payloads import Attachment, Extras, Quotation
 from memory.store.faults import call_point, outside
 from memory.store.records import replace
 from sources.attachments import MAX_TEXT, consider, may_be_text, with_text
-from sources.base import Attachment, Kind, Notification, Place, Speaker, deletion
+from sources.base import deletion
 from sources.discord.answer_rules import Author, DiscordMessage, trust_of
-from sources.discord.block_notes import block_notes, role_names
+from sources.discord.block_notes import block_notes
 from sources.discord.cards import words_of
 from sources.discord.places import NAME, ChannelInfo, channel_info, person_id, shortened
 from sources.discord.settings import DiscordSettings
@@ -121,7 +122,7 @@ def _quoted(message: discord.Message, state: SharedState) -> Quotation | None:
 def offered_of(message: discord.Message) -> list[Attachment]:
     """The files of a message, including those of a forwarded one."""
     files = [*message.attachments, *(file for part in message.message_snapshots for file in part.attachments)]
-    return [Attachment(file.filename, file.content_type or "", file.size, file.url) for file in files]
+    return [Attachment(file.filename, file.content_type or "", file.size, url=file.url) for file in files]
 
 
 class FetchFailed(Exception):
@@ -238,9 +239,9 @@ def to_notification(message: DiscordMessage, around: MessageContext, *, answer: 
         text=readable(message, around.me),
         answer=answer,
         position=str(message.id),
-        quoted=message.quoted,
-        blocks=block_notes(message.author, around.info, around.participants),
-        mentioned=names,
+        extras=Extras(
+            block_notes(message.author, around.info, around.participants), quoted=message.quoted, mentioned=names
+        ),
     )
 
 
@@ -276,7 +277,7 @@ def to_reaction(reaction: Reaction, around: MessageContext) -> Notification:
         at=reaction.at,
         text=one_line(reaction.emoji, 64),
         answer=False,
-        blocks=block_notes(reaction.author, around.info, around.participants),
+        extras=Extras(block_notes(reaction.author, around.info, around.participants)),
     )
 
 
@@ -285,6 +286,5 @@ def speaker_of(author: Author, settings: DiscordSettings) -> Speaker:
         id=person_id(author.id),
         name=author.shown,
         username=flatten(author.username),
-        roles=role_names(author),
         trust=trust_of(author, settings),
     )

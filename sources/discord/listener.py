@@ -6,6 +6,7 @@ has to wait (for a download, earlier lines, a lookup), later events of the chann
 """
 
 import asyncio
+import dataclasses
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
@@ -13,10 +14,11 @@ from typing import Any, TypeAlias
 
 import discord
 
+from memory.queue.notifications import Notification
 from memory.store.logs import Log
 from memory.store.recent_values import RecentValues
 from memory.store.records import replace
-from sources.base import Deliver, Notification, PlaceKind, UnknownPerson, deletion
+from sources.base import Deliver, PlaceKind, UnknownPerson, deletion
 from sources.discord import answer_rules, conversion
 from sources.discord.answer_rules import Author, DiscordMessage
 from sources.discord.channel_lookup import UNREAD_LINES, ChannelLookup
@@ -210,7 +212,10 @@ class GatewayListener:
         for line in earlier or ():
             await self._overhear(line, info, where)
         notification = conversion.to_notification(heard, around, answer=answer)
-        self._give(replace(notification, background=lines, attachments=await conversion.fetched(offered)))
+        files = await conversion.fetched(offered)
+        images = tuple(each.url for each in files if each.url)
+        extras = dataclasses.replace(notification.extras, background=lines, attachments=files, images=images)
+        self._give(replace(notification, extras=extras))
 
     def _pass_over(self, message: int, info: ChannelInfo, shared: tuple[int, ...]) -> None:
         """Skip a message: it is read later if the bot is addressed. In a channel that is off, never."""

@@ -6,8 +6,9 @@ import discord
 from msgspec import Struct
 
 from memory.people.audience import OWNER, Audience, channel_audience, guild_audience, person_audience
+from memory.queue.notifications import Place
 from memory.store.ids import GuildId, PersonId, PlaceId
-from sources.base import Place, PlaceKind
+from sources.base import PlaceKind
 from sources.discord.settings import DiscordSettings
 from sources.text import MAX_LINE, flatten, one_line
 

@@ -16,9 +16,10 @@ from typing import Any
 import discord
 from discord.gateway import ReconnectWebSocket
 
+from memory.queue.notifications import Notification
 from memory.store.faults import call_point, outside
 from memory.store.logs import Log
-from sources.base import Deliver, Notification, Readiness, SourceRefused, raise_if_cancelled
+from sources.base import Deliver, Readiness, SourceRefused, raise_if_cancelled
 from sources.discord.catch_up import CatchUp
 from sources.discord.channel_lookup import ChannelLookup
 from sources.discord.command_tree import OwnTree, sync

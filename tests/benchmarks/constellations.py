@@ -11,13 +11,13 @@ from bot.runtime.constellation import ConstellationRuntime
 from bot.runtime.group_routing import RoutingTable
 from bot.runtime.open_constellations import OpenConstellations
 from bot.runtime.router import Router
+from memory.queue.notifications import Notification
 from memory.store.clock import utc_now
 from memory.store.constellations import Constellations
 from memory.store.database import Tx
 from memory.store.faults import commit_point
 from memory.store.ids import ConstellationId, GroupId, PersonId
 from memory.store.records import replace
-from sources.base import Notification
 from tests.benchmarks.options import Options
 from tests.benchmarks.process import measured_apart, resident_mib, threads
 from tests.benchmarks.report import Measure, Report, at_most, percentile

@@ -32,11 +32,12 @@ from memory import agents
 from memory.agents import Agent
 from memory.blocks.store import CheckpointPolicy
 from memory.people.audience import Audience, Trust
-from memory.queue.payloads import BlockNote
+from memory.queue.notifications import Kind, Notification, Place, Speaker
+from memory.queue.payloads import BlockNote, Extras
 from memory.store.clock import utc_now
 from memory.store.constellations import Constellations
 from memory.store.ids import ConstellationId, GroupId, OutboxId, PersonId, PlaceId
-from sources.base import Activity, Buttons, Delivery, Endpoint, Kind, Notification, Place, PlaceKind, Speaker
+from sources.base import Activity, Buttons, Delivery, Endpoint, PlaceKind
 from tests.bot.plain import none_of_folders, words_alone
 from tests.bot.seeding import seeded
 
@@ -228,8 +229,12 @@ def said(channel: int, person: int, text: str, serial: int) -> Notification:
         at=datetime.now(tz=UTC),
         text=text,
         position=f"{serial:020d}",
-        blocks=(
-            BlockNote(f"channel:c{channel}", "Notes on this channel.", f"Channel: channel-{channel}\nServer: Bench"),
-            BlockNote(f"user:p{person}", "About the speaker.", f"Name here: {name}", speaker),
+        extras=Extras(
+            (
+                BlockNote(
+                    f"channel:c{channel}", "Notes on this channel.", f"Channel: channel-{channel}\nServer: Bench"
+                ),
+                BlockNote(f"user:p{person}", "About the speaker.", f"Name here: {name}", speaker),
+            )
         ),
     )

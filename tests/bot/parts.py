@@ -14,6 +14,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from bot.models.base import Answer, Call, Event, Request, TextDelta, ToolMessage, Usage, UserMessage
 from memory.people.audience import OWNER, PUBLIC, Audience, Trust, channel_audience, guild_audience, person_audience
+from memory.queue.notifications import Kind, Notification, Place, Speaker
 from memory.queue.outbox import ActDetail, OutRow, TextDetail
 from memory.store.ids import GuildId, OutboxId, PersonId, PlaceId, place_source
 from memory.store.records import replace
@@ -27,11 +28,7 @@ from sources.base import (
     Endpoint,
     Form,
     HistoryUnreadable,
-    Kind,
-    Notification,
-    Place,
     PlaceKind,
-    Speaker,
 )
 
 T = TypeVar("T")

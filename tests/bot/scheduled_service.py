@@ -15,9 +15,9 @@ from bot.upkeep.background_calls import Background
 from bot.upkeep.housekeeping import Housekeeping, IdleMonitor
 from bot.upkeep.scheduled_summaries import OF_AGENTS, OF_DAYS, SummaryJob
 from memory.jobs import Job, get
+from memory.queue.notifications import Place, Speaker
 from scheduler.job_kinds import JobKinds
 from scheduler.runner import Runner
-from sources.base import Place, Speaker
 from tests.bot.parts import ANN, HALL, NOON, MovableClock, Platform, ScriptedModel, said, says
 from tests.bot.stage import Service, Setting, running
 

@@ -47,6 +47,7 @@ from bot.upkeep.compaction import Compactor
 from memory.agents import Agent
 from memory.blocks.store import CheckpointPolicy
 from memory.queue import inbox, outbox
+from memory.queue.notifications import Notification
 from memory.queue.outbox import OutRow
 from memory.search.vector_similarity import Meaning
 from memory.store.clock import to_text
@@ -58,7 +59,6 @@ from memory.store.ids import ConstellationId, OutboxId, PersonId, PlaceId
 from memory.store.sqlite import connect
 from scheduler.job_kinds import JobKinds
 from scheduler.runner import Runner
-from sources.base import Notification
 from tests.bot.parts import OLGA, SOURCE, MovableClock, Platform, ScriptedModel, direct, said
 from tests.bot.plain import none_of_folders, words_alone
 from tests.captured_logs import Event, capture_logs

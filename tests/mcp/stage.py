@@ -14,7 +14,7 @@ from bot.agents.mcp.servers import connecting
 from bot.config import load_config
 from bot.models.base import Call, ToolSpec
 from bot.redactor import Redactor
-from sources.base import Place, Speaker
+from memory.queue.notifications import Place, Speaker
 from tests.bot.parts import HALL, OLGA, call, results, said, says
 from tests.bot.stage import Service, Setting, running, until
 from tests.mcp.behaviour import Behaviour

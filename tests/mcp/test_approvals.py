@@ -9,8 +9,8 @@ from bot.models.base import Call
 from bot.services.caller import owner_at_terminal
 from bot.services.people.approvals import GrantPermit
 from memory.permission_requests import Verdict
+from memory.queue.notifications import Place, Speaker
 from memory.queue.outbox import CardDetail
-from sources.base import Place, Speaker
 from tests.bot.parts import ANN, BOB, HALL, channel, direct, person, said, says, thread_in_public
 from tests.bot.requests import answer, waiting
 from tests.mcp.stage import FORECAST, SCHEMA, Small, Stage, forecast, weather

@@ -1,4 +1,4 @@
-"""A constellation's schema in memory, and arrivals to put into it."""
+"""A constellation's schema in memory, and notifications to put into it."""
 
 from datetime import UTC, datetime
 from functools import cache
@@ -10,9 +10,10 @@ from memory.knowledge import entry_changes, items, projects
 from memory.knowledge.entries import Entry, NewEntry, Origin
 from memory.knowledge.projects import ProjectLearnings
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust
-from memory.queue import erasure_follow_ups, inbox, messages, turns
-from memory.queue.inbox import Arrival, InRow, Place
+from memory.queue import erasure_follow_ups, inbox, messages, notifications, turns
+from memory.queue.inbox import InRow
 from memory.queue.messages import Message, NewMessage
+from memory.queue.notifications import Notification, Place, Speaker
 from memory.queue.payloads import Extras, Quotation
 from memory.queue.turns import Turn
 from memory.store.database import Tx
@@ -99,28 +100,28 @@ def delete_message(tx: Tx, external_id: str, at: datetime) -> None:
         messages.redact(tx, [old.id], at)
 
 
-def arrival(number: int, text: str = "hello", **change: Any) -> Arrival:
-    plain = Arrival(
+def notification(
+    number: int, text: str = "hello", person: PersonId = ANN, speaker: str = "Ann", trust: Trust = Trust.APPROVED,
+    **change: Any,
+) -> Notification:  # fmt: skip
+    plain = Notification(
         source="discord",
         external_id=str(number),
-        kind="message",
+        kind=notifications.Kind.MESSAGE,
         place=HALL,
-        person=ANN,
-        speaker="Ann",
-        trust=Trust.APPROVED,
-        subject=str(number),
-        text=text,
+        speaker=Speaker(person, speaker, trust=trust),
         at=NOON,
-        payload=Extras(quoted=Quotation("Bob", "before")),
-        group=MAIN,
+        text=text,
+        subject=str(number),
         position=str(number),
+        extras=Extras(quoted=Quotation("Bob", "before")),
     )
     return replace(plain, **change)
 
 
-def taken(tx: Tx, number: int, text: str = "hello", **change: Any) -> InRow:
-    """Accept an arrival, and give its row."""
-    accepted = inbox.accept(tx, arrival(number, text, **change), NOON)
+def taken(tx: Tx, number: int, text: str = "hello", group: GroupId | None = MAIN, **change: Any) -> InRow:
+    """Accept a notification, and give its row."""
+    accepted = inbox.accept(tx, notification(number, text, **change), group, NOON)
     assert accepted is not None
     return row_of(tx, accepted.id)
 

@@ -11,9 +11,10 @@ from typing import Any, TypeAlias
 from pydantic import SecretStr
 
 from memory.permission_requests import Verdict
+from memory.queue.notifications import Kind, Notification
 from memory.store.ids import OutboxId, PersonId, PlaceId, snowflakes
 from memory.store.records import replace
-from sources.base import Delivery, Kind, Notification
+from sources.base import Delivery
 from sources.bluesky.identifiers import person_id
 from sources.bluesky.settings import Act, BlueskySettings, Filters, RememberedPost, Wiring
 from sources.bluesky.source import BlueskySource

@@ -12,8 +12,8 @@ from discord import app_commands
 from pydantic import SecretStr
 
 from memory.queue.missed_messages import Gap, Span
+from memory.queue.notifications import Notification
 from memory.store.ids import PersonId, PlaceId
-from sources.base import Notification
 from sources.discord.command_tree import Commands, Install, mark
 from sources.discord.sending import DiscordEndpoint
 from sources.discord.settings import DiscordSettings

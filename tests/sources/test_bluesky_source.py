@@ -15,9 +15,10 @@ from aiohttp.test_utils import TestServer
 from atproto_client import Session, SessionEvent
 
 from memory.people.audience import PUBLIC, Trust
+from memory.queue.notifications import Kind
 from memory.store.clock import to_text, utc_now
 from memory.store.ids import PersonId
-from sources.base import Deliver, Kind
+from sources.base import Deliver
 from sources.bluesky.failures import NoAnswer, RateLimited, ServerUnreachable
 from sources.bluesky.session import LOGIN_PAUSE
 from sources.bluesky.source import PollPace
@@ -114,9 +115,10 @@ async def test_a_thread_is_shown_with_parents_quotes_and_own_posts(here: Harness
     here.mention("and you?", here.bob, reply_to=hidden, quotes=began)
     await here.poll(source)
     (heard,) = [each for each in here.heard if each.answer]
-    assert heard.background == ("Ana: the first of all", "you: our word", "(1 post is not shown)")
-    assert heard.quoted is None
-    assert [block.label for block in heard.blocks] == [f"bluesky_thread:{began.uri}", f"bluesky_user:{here.bob.did}"]
+    assert heard.extras.background == ("Ana: the first of all", "you: our word", "(1 post is not shown)")
+    assert heard.extras.quoted is None
+    labels = [block.label for block in heard.extras.blocks]
+    assert labels == [f"bluesky_thread:{began.uri}", f"bluesky_user:{here.bob.did}"]
 
 
 def is_seen(_here: Harness, _user: User) -> None:
@@ -138,10 +140,10 @@ async def test_words_of_who_is_not_shown_are_not_shown_in_quotes_either(
     await here.poll(source)
     heard = next(each for each in here.heard if each.answer)
     line = "" if excluded or how is not is_seen else "(quotes Ana: Quetzal)"
-    assert heard.background[0] == f"bob.test: look at this {line}".strip()
-    assert heard.background[-1] == f"bob.test: below {line}".strip()
-    assert heard.quoted is not None
-    assert heard.quoted.text == f"and at this\n{line}".strip()
+    assert heard.extras.background[0] == f"bob.test: look at this {line}".strip()
+    assert heard.extras.background[-1] == f"bob.test: below {line}".strip()
+    assert heard.extras.quoted is not None
+    assert heard.extras.quoted.text == f"and at this\n{line}".strip()
     assert ("Quetzal" in repr(here.heard)) is bool(line)
 
 
@@ -220,10 +222,10 @@ async def test_of_a_thread_everything_is_shown_with_each_answer_but_what_stands_
     await here.poll(source)
     first, _, third = here.heard
     old = ("bob.test: began", "bob.test: old 0", "bob.test: old 1")
-    assert first.background == old
-    assert (first.quoted and first.quoted.text) == "old 2"
+    assert first.extras.background == old
+    assert (first.extras.quoted and first.extras.quoted.text) == "old 2"
     new = (f"bob.test: new {number}" for number in range(4))
-    assert third.background == (*old, "bob.test: old 2", *new)
+    assert third.extras.background == (*old, "bob.test: old 2", *new)
 
 
 async def test_a_thread_whose_beginning_cannot_be_seen_or_shown_is_not_told_to_be_somebody_elses(here: Harness) -> None:
@@ -239,7 +241,7 @@ async def test_a_thread_whose_beginning_cannot_be_seen_or_shown_is_not_told_to_b
     await here.poll(source)
     for each, root in zip(here.heard, (gone, theirs), strict=True):
         assert each.place.name == "a thread on Bluesky"
-        profile = each.blocks[0].profile.splitlines()
+        profile = each.extras.blocks[0].profile.splitlines()
         assert profile[:2] == [f"First post: {root.uri}", "Begun by somebody whose post is not shown"]
         assert "Evelyn" not in str(each)
 
@@ -258,7 +260,7 @@ async def test_other_branches_are_shown_marked_bounded_and_without_who_is_left_o
     here.ana.post("x" * 290, reply_to=way)
     here.bob.post("below", reply_to=asked)
     await here.poll(source)
-    assert here.heard[-1].background == (
+    assert here.heard[-1].extras.background == (
         "Ana: what do you all think?",
         "beside it, in other branches of the thread, the nearest first:",
         f"Ana (to bob.test): {'x' * 199}…",
@@ -275,7 +277,7 @@ async def test_other_branches_are_shown_marked_bounded_and_without_who_is_left_o
     here.mention("again?", reply_to=way)
     await here.poll(source)
     beside = [f"bob.test (to bob.test): beside {number}" for number in reversed(range(4, 12))]
-    assert list(here.heard[-1].background[2:]) == [*beside, "(11 posts are not shown)"]
+    assert list(here.heard[-1].extras.background[2:]) == [*beside, "(11 posts are not shown)"]
 
 
 async def test_a_thread_whose_other_branches_cannot_be_read_is_heard_without_them_unless_somebody_is_excluded(
@@ -288,7 +290,7 @@ async def test_a_thread_whose_other_branches_cannot_be_read_is_heard_without_the
     here.server.fail(THREAD, "", 502)
     await here.poll(source)
     (heard,) = here.heard
-    assert (heard.background, heard.quoted and heard.quoted.text) == ((), "what do you all think?")
+    assert (heard.extras.background, heard.extras.quoted and heard.extras.quoted.text) == ((), "what do you all think?")
     strict = here.source({"exclude_dids": frozenset({"did:plc:somebody"})})
     here.mention("and now?", reply_to=began)
     here.server.fail(THREAD, "", 502)

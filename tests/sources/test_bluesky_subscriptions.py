@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from sources.base import Kind
+from memory.queue.notifications import Kind
 from sources.bluesky.source import BlueskySource
 from sources.bluesky.subscriptions import Subscription
 from tests.captured_logs import capture_logs

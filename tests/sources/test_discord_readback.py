@@ -9,8 +9,8 @@ import discord
 import pytest
 
 from memory.queue.missed_messages import Span
+from memory.queue.notifications import Kind
 from memory.store.ids import PersonId, PlaceId
-from sources.base import Kind
 from sources.discord.places import direct_place, person_id, place_id
 from sources.discord.shared_state import StoredMessage
 from tests.sources.running import Ear, KeptGaps, connected

@@ -260,8 +260,8 @@ def test_no_name_or_topic_adds_a_line(name: str, role: str, channel: str, text: 
     made = to_notification(message(text, author=author), around, answer=True)
     assert made.speaker is not None
     assert len(made.speaker.name.splitlines()) == 1
-    assert made.blocks[0].profile.count("\n") <= 2
-    assert made.blocks[1].profile.count("\n") <= 3
+    assert made.extras.blocks[0].profile.count("\n") <= 2
+    assert made.extras.blocks[1].profile.count("\n") <= 3
     assert made.text == readable(message(text), ME)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from bot.config import load_config
 from bot.models.base import Event, Model, Request
 from bot.models.catalog import open_models
-from sources.base import Notification
+from memory.queue.notifications import Notification
 from tests.bot.parts import MovableClock, ScriptedModel
 from tests.bot.stage import Setting, running
 from tests.sources.bluesky_stage import Harness

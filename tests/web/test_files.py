@@ -11,8 +11,8 @@ import httpx
 import openai
 import pytest
 
+from memory.queue.payloads import Attachment
 from sources.attachments import MAX_PICTURE, NEITHER, TOO_MANY, received
-from sources.base import Attachment
 from tests.bot.stage import until
 from tests.web.site import TOML, Site, csrf_of, site
 from tests.web.test_api import openai_client, token

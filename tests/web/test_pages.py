@@ -25,8 +25,7 @@ from memory import agents, jobs
 from memory.agenda import reminders
 from memory.people.audience import PUBLIC, Audience, Trust
 from memory.queue import inbox
-from memory.queue.inbox import Arrival, Place
-from memory.queue.payloads import Extras
+from memory.queue.notifications import Kind, Notification, Place, Speaker
 from memory.store.clock import utc_now
 from memory.store.database import Tx
 from memory.store.faults import commit_point
@@ -130,10 +129,8 @@ async def test_what_people_wrote_and_hostile_names_are_only_text(tmp_path: Path)
         group = (await s.app.database.read(agents.groups))[0]
 
         def arrive(tx: Tx) -> None:
-            inbox.accept(tx, Arrival(
-                "discord", "7", "message", place, PersonId("discord:7"), HOSTILE, Trust.APPROVED, "7", EVIL, now,
-                Extras(), group.id,
-            ), now)  # fmt: skip
+            speaker = Speaker(PersonId("discord:7"), HOSTILE, trust=Trust.APPROVED)
+            inbox.accept(tx, Notification("discord", "7", Kind.MESSAGE, place, speaker, now, EVIL), group.id, now)
 
         await s.app.database.write(_ARRIVE, arrive)
         await s.call("folder.create", name="papers", path=str(shared), description=EVIL)
@@ -177,10 +174,8 @@ async def test_a_message_of_a_hundred_thousand_characters_is_refused_or_shown(s:
     place = Place(to.place.id, to.place.kind, to.place.audience, to.place.name, to.place.within)
 
     def arrive(tx: Tx) -> None:
-        text = "word " * 20_000
-        inbox.accept(tx, Arrival(
-            "api", "7", "message", place, PERSON, "owner", Trust.OWNER, "7", text, now, Extras(), None
-        ), now)  # fmt: skip
+        said = Notification("api", "7", Kind.MESSAGE, place, Speaker(PERSON, "owner"), now, "word " * 20_000)
+        inbox.accept(tx, said, None, now)
 
     await s.app.database.write(_ARRIVE, arrive)
     row = (await s.call("inbox.list"))[0]["id"]
@@ -250,11 +245,8 @@ async def test_channel_modes_and_sources_are_changed_in_the_settings(s: Site) ->
     for name, audience, within in ((7, "guild:discord:5", ()), (8, "channel:discord:8", ("guild:discord:5",))):
         there, around = PlaceId(f"discord:{name}"), tuple(map(Audience, within))
         place = Place(there, "guild", Audience(audience), f"#{name}", around)
-        arrival = Arrival(
-            "discord", there, "message", place, PersonId("discord:7"), "Ann", Trust.APPROVED, there, "hi", now,
-            Extras(), None,
-        )  # fmt: skip
-        await s.app.database.write(_ARRIVE, functools.partial(_accept, arrival))
+        said = Notification("discord", there, Kind.MESSAGE, place, Speaker(PersonId("discord:7"), "Ann"), now, "hi")
+        await s.app.database.write(_ARRIVE, functools.partial(_accept, said))
     assert "Set" in (await s.post("/settings", op="mode.set", place="discord:5", mode="listen")).text
     assert "Done." in (await s.post("/settings", op="mode.set", place="discord:7", mode="off")).text
     modes = {each["place"]: (each["mode"], each["at"]) for each in await s.call("mode.list")}
@@ -274,8 +266,8 @@ async def test_channel_modes_and_sources_are_changed_in_the_settings(s: Site) ->
     assert 'name="source" value="terminal"' not in page, "nobody is offered what is refused"
 
 
-def _accept(arrival: Arrival, tx: Tx) -> None:
-    inbox.accept(tx, arrival, arrival.at)
+def _accept(said: Notification, tx: Tx) -> None:
+    inbox.accept(tx, said, None, said.at)
 
 
 async def test_a_link_puts_no_words_on_a_page(s: Site) -> None:

@@ -31,8 +31,8 @@ from memory.knowledge import entries, facts
 from memory.knowledge.entries import Entry
 from memory.people.audience import Scope, Trust
 from memory.queue import inbox, messages
-from memory.queue.inbox import Place
 from memory.queue.messages import Message
+from memory.queue.notifications import Place
 from memory.queue.turns import Turn
 from memory.search.all_domains import search, searchable
 from memory.search.query import DOMAINS, Domain, Hit, Query, categories, has_spoken, speakers

@@ -13,8 +13,9 @@ from bot.interfaces.discord.callers import is_elsewhere
 from bot.interfaces.discord.responses import Interaction, Tree, answer_now, suggests
 from bot.services.agents.addressees import Addressee
 from bot.services.composition import ServedConstellations
+from memory.queue.notifications import Kind, Notification
+from memory.queue.payloads import Extras
 from memory.store.clock import Clock
-from sources.base import Kind, Notification
 from sources.discord import answer_rules, conversion
 from sources.discord.block_notes import block_notes
 from sources.discord.conversion import MessageContext, author_of
@@ -53,8 +54,8 @@ def _chat(kind: str, served: ServedConstellations, settings: DiscordSettings) ->
         except UserError as error:
             await answer_now(interaction, error_sentence(error))
             return
-        if (shown := await _repeat(interaction, addressee, text)) is not None:
-            talking.say(_said(interaction, shown, text, around, clock), addressee)
+        if await _repeat(interaction, addressee, text):
+            talking.say(_said(interaction, text, around, clock), addressee)
 
     async def called(interaction: Interaction) -> list[tuple[str, str]]:
         if interaction.channel is None:
@@ -82,18 +83,18 @@ def _context(interaction: Interaction, settings: DiscordSettings) -> MessageCont
     return MessageContext(me, info, place_of(info, settings, shared), settings, (author.shown,))
 
 
-async def _repeat(interaction: Interaction, to: Addressee, text: str) -> int | None:
-    """Show in the place what is said to whom; gives the message's id, None when it could not be said."""
+async def _repeat(interaction: Interaction, to: Addressee, text: str) -> bool:
+    """Show in the place what is said to whom; False when it could not be said."""
     shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]} …"
     words = _("**To {escape_markdown}:** {shown}", escape_markdown=discord.utils.escape_markdown(to.name), shown=shown)
     try:
-        done = await interaction.response.send_message(words, allowed_mentions=discord.AllowedMentions.none())
+        await interaction.response.send_message(words, allowed_mentions=discord.AllowedMentions.none())
     except REFUSED:
-        return None
-    return done.message_id
+        return False
+    return True
 
 
-def _said(interaction: Interaction, shown: int, text: str, around: MessageContext, clock: Clock) -> Notification:
+def _said(interaction: Interaction, text: str, around: MessageContext, clock: Clock) -> Notification:
     """What was said, as a message of who gave the command. The same interaction is the same message."""
     author = author_of(interaction.user)
     return Notification(
@@ -102,8 +103,7 @@ def _said(interaction: Interaction, shown: int, text: str, around: MessageContex
         kind=Kind.MESSAGE,
         place=around.place,
         speaker=conversion.speaker_of(author, around.settings),
-        subject=str(shown),
         at=clock(),
         text=text,
-        blocks=block_notes(author, around.info, around.participants),
+        extras=Extras(block_notes(author, around.info, around.participants)),
     )

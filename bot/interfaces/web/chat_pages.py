@@ -17,10 +17,10 @@ from bot.interfaces.web.request_checks import MOST_WITH_FILES
 from bot.services.caller import PlaceScope
 from bot.services.results import Result
 from memory.people.audience import OWNER, Scope
+from memory.queue.payloads import Attachment
 from memory.store.records import replace
 from sources.api import DASHBOARD
 from sources.attachments import PICTURES, received
-from sources.base import Attachment
 from texts import _, error_text
 
 _LINES = 200

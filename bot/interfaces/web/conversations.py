@@ -27,16 +27,16 @@ from memory import agents, spending
 from memory.people.audience import OWNER, Scope
 from memory.queue import inbox, message_files, messages, outbox
 from memory.queue.inbox import InRow, Status
-from memory.queue.message_files import MessageFile
 from memory.queue.messages import Message
+from memory.queue.notifications import Notification, Place
 from memory.queue.outbox import OutRow, TextDetail
+from memory.queue.payloads import Attachment, Extras
 from memory.store.database import Database, Rows
 from memory.store.fulltext import storable
 from memory.store.ids import AgentId, MessageId, OutboxId, PersonId, PlaceId, snowflakes
 from memory.store.records import replace
 from sources.api import SOURCE, ApiSource, place_of, user_of
 from sources.attachments import PICTURES
-from sources.base import Attachment, Notification, Place
 from sources.outgoing_text import seen
 from sources.terminal import PERSON
 from texts import _
@@ -140,7 +140,8 @@ class Talk(Struct, frozen=True):
         """Say something; its id, durably stored. The same id again is the same message. Raises UserError."""
         require_taken(self.services, text, to.user or PERSON, files=bool(files))
         said = external_id or f"{SOURCE}-{snowflakes.next()}"
-        self._receive(replace(self._heard(to, text, said), attachments=tuple(files)))
+        extras = Extras(attachments=tuple(files), temperature=to.temperature, max_tokens=to.max_tokens)
+        self._receive(replace(self._heard(to, text, said), extras=extras))
         await self.router.taken_in(_STORED_SECONDS)
         if refused := self.router.supervisor.unstored.words():
             raise UserError("I will answer this later. {refused}", refused=refused)
@@ -160,7 +161,6 @@ class Talk(Struct, frozen=True):
 
     def _heard(self, to: Conversation, text: str, external_id: str) -> Notification:
         heard = self.source.hear(text, external_id, to.place, to.to.group, to.user)
-        heard = replace(heard, temperature=to.temperature, max_tokens=to.max_tokens)
         return replace(heard, text=f"{to.called}{heard.text}")
 
     async def take_back(self, to: Conversation, external_id: str) -> None:
@@ -220,12 +220,12 @@ class Talk(Struct, frozen=True):
         return [_line(rows, each, to.called) for each in found]
 
     @reads
-    def file(self, rows: Rows, place: PlaceId, message: int, position: int) -> MessageFile | None:
+    def file(self, rows: Rows, place: PlaceId, message: int, position: int) -> Attachment | None:
         """A file that came with a message of a conversation of the owner's."""
         return message_files.one(rows, place, message, position, Scope(OWNER))
 
     @reads
-    def sent_file(self, rows: Rows, place: PlaceId, row: int, position: int) -> MessageFile | None:
+    def sent_file(self, rows: Rows, place: PlaceId, row: int, position: int) -> Attachment | None:
         """A file that an agent sent in a conversation of the owner's."""
         found = outbox.get(rows, OutboxId(row))
         if found is None or found.place != place or not Scope(OWNER).may_use(found.audience):
@@ -254,7 +254,7 @@ def _line(rows: Rows, message: Message, called: str) -> ChatLine:
     external = (found["external_id"] if found is not None else "") or ""
     mine = message.role == "user"
     identifier = (message.external_id or "") if mine else external
-    files = list[tuple[str, Sequence[MessageFile]]]()
+    files = list[tuple[str, Sequence[Attachment]]]()
     if mine:
         files = [(f"of={message.id}", message_files.names(rows, message.id, Scope(OWNER)))]
     elif message.batch is not None and (found is not None or not message.text):
@@ -269,10 +269,10 @@ def _line(rows: Rows, message: Message, called: str) -> ChatLine:
     return ChatLine(message.id, mine, message.speaker, text, message.created_at, identifier, shown)
 
 
-def _files_in(row: OutRow) -> list[MessageFile]:
+def _files_in(row: OutRow) -> list[Attachment]:
     files = row.detail.files if isinstance(row.detail, TextDetail) else ()
     held = ((name, seen(text).encode()) for name, text in files)
-    return [MessageFile(name, "text/plain", len(content), content=content) for name, content in held]
+    return [Attachment(name, "text/plain", len(content), content=content) for name, content in held]
 
 
 def _taken_back(rows: Rows, row: InRow) -> bool:

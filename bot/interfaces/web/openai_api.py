@@ -21,9 +21,9 @@ from bot.interfaces.web.conversations import Answer, Conversation, PartialAnswer
 from bot.interfaces.web.refusals import Refusal
 from bot.interfaces.web.request import Context
 from memory.people.web_keys import WebKey
+from memory.queue.payloads import Attachment
 from memory.store.records import replace
 from sources.attachments import received
-from sources.base import Attachment
 
 PREFIX = "carina/"
 _USUAL: Mapping[str, Any] = {

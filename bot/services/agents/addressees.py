@@ -9,10 +9,10 @@ from bot.services.names import find_agent, find_group
 from bot.services.people.place_settings import Places
 from bot.services.transactions import reads
 from memory import agents
+from memory.queue.notifications import Notification, Place
 from memory.store.database import Database, Rows
 from memory.store.ids import GroupId
 from memory.store.records import replace
-from sources.base import Notification, Place
 from texts import _
 
 

@@ -22,10 +22,9 @@ from memory.knowledge.graph import Entity, Triple
 from memory.knowledge.upkeep.run_records import begin_run
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust
 from memory.permission_requests import Kind, Request
-from memory.queue import inbox, messages, outbox, turns
-from memory.queue.inbox import Arrival, Place
+from memory.queue import inbox, messages, notifications, outbox, turns
+from memory.queue.notifications import Notification, Place, Speaker
 from memory.queue.outbox import NewRow
-from memory.queue.payloads import Extras
 from memory.queue.turns import Turn
 from memory.spending import ModelCost
 from memory.store.database import Tx
@@ -167,15 +166,13 @@ class _DemoWriter(Struct):
         place, source = (_CHANNEL, "discord") if told.where else (own, SOURCE)
         person, trust = _PEOPLE[told.who], Trust.OWNER if told.who == "Robin" else Trust.APPROVED
         external = f"demo-{number}"
-        arrival = Arrival(
-            source, external, "message", place, person, told.who, trust, external, told.text, at, Extras(), group.id
-        )
-        taken = inbox.accept(self.tx, arrival, at)
+        speaker = Speaker(person, told.who, trust=trust)
+        said = Notification(source, external, notifications.Kind.MESSAGE, place, speaker, at, told.text)
+        taken = inbox.accept(self.tx, said, group.id, at)
         if taken is None:
             return
         begun = at + timedelta(milliseconds=self.dice.randint(40, 700))
-        scope = Scope(place.audience, frozenset(place.within))
-        turn = Turn(turns.new_turn_id(), agent.id, group.id, place.id, person, scope, trust, (), 0, begun)
+        turn = Turn(turns.new_turn_id(), agent.id, group.id, place.id, person, place.scope, trust, (), 0, begun)
         turns.begin(self.tx, turn)
         row = inbox.get(self.tx, InboxId(taken.id))
         inbox.claim(self.tx, [row] if row is not None else [], turn.id)

@@ -31,8 +31,8 @@ from bot.services.registry import operations_of
 from memory.data_sources import SourceType
 from memory.people.audience import Trust
 from memory.portability.car import cid_of, encoded, write_block, write_header
+from memory.queue.notifications import Notification
 from memory.store.database import Tx
-from sources.base import Notification
 from sources.data_sources import Item, read_folder
 from sources.feeds import read_calendar, read_feed
 from sources.terminal import PERSON
@@ -47,31 +47,31 @@ AT = "2026-11-20T08:00:00Z"
 # -------------------------------------------------------------------------------------------------- what is heard
 
 HEARD = {
-    "attachments.content_type",
-    "attachments.name",
-    "attachments.skipped",
-    "attachments.text",
-    "background",
-    "blocks.profile",
+    "extras.attachments.content_type",
+    "extras.attachments.name",
+    "extras.attachments.skipped",
+    "extras.attachments.text",
+    "extras.background",
+    "extras.blocks.profile",
+    "extras.quoted.speaker",
+    "extras.quoted.text",
     "place.name",
-    "quoted.speaker",
-    "quoted.text",
     "speaker.name",
     "text",
 }
 """Words of a notification; `test_forgery` fills all of them."""
 IDS = {
-    "attachments.url": "shown as the last part of its path, flattened",
-    "blocks.description": "words of the source's own",
-    "blocks.label": "made of an id by the source",
     "external_id": "an id",
-    "mentioned": "names that are looked up, and shown by `display_name`",
+    "extras.attachments.url": "fetched, or one of the images",
+    "extras.blocks.description": "words of the source's own",
+    "extras.blocks.label": "made of an id by the source",
+    "extras.images": "shown as the last part of its path, flattened",
+    "extras.mentioned": "names that are looked up, and shown by `display_name`",
+    "extras.quoted.external_id": "an id",
     "place.bindings": "ids",
     "place.kind": "a word of ours",
     "position": "an id",
-    "quoted.external_id": "an id",
     "source": "a name of ours",
-    "speaker.roles": "ids",
     "speaker.username": "compared, never shown",
     "subject": "an id",
     "to": "an id",

@@ -27,19 +27,17 @@ from bot.agents.tools.bluesky import BlueskyReadTool
 from bot.agents.tools.web import WebFetchTool, WebSearchTool
 from bot.errors import ToolError
 from bot.models.base import Call, Request, ToolMessage, UserMessage
-from bot.runtime.intake import to_arrival
 from memory import data_sources
 from memory.agents import Agent
 from memory.data_sources import SourceType
 from memory.people import audience
 from memory.people.audience import Scope, Trust
 from memory.queue import inbox
-from memory.queue.payloads import BlockNote, NewsEvent, Quotation
+from memory.queue.payloads import Attachment, BlockNote, Extras, NewsEvent, Quotation
 from memory.store.database import Rows
 from memory.store.ids import AgentId, GroupId
 from memory.store.records import replace
 from sources.api import ApiSource, place_of, user_of
-from sources.base import Attachment
 from sources.data_sources import Item
 from sources.web import PageText, WebHit, WebSearch
 from tests.bot.parts import ANN, BOB, HALL, NOON, OLGA, SOURCE, MovableClock, Platform, ScriptedModel, call, said, says
@@ -342,12 +340,12 @@ async def requests_of(folder: Path, text: str) -> list[Request]:
     """What the model is asked while a stranger says it wherever a text can come in."""
     evil = replace(ANN, name=text)
     place = replace(HALL, name=text)
-    more: dict[str, Any] = {
-        "quoted": Quotation(text, text, external_id="0"),
-        "background": (text, f"Bob: {text}"),
-        "attachments": (Attachment(text, "text/plain", 10, text=text), Attachment(text, text, 10, skipped=text)),
-        "blocks": (BlockNote("discord_user", "Somebody on Discord", profile=text),),
-    }
+    extras = Extras(
+        quoted=Quotation(text, text, external_id="0"),
+        background=(text, f"Bob: {text}"),
+        attachments=(Attachment(text, "text/plain", 10, text=text), Attachment(text, text, 10, skipped=text)),
+        blocks=(BlockNote("discord_user", "Somebody on Discord", profile=text),),
+    )
     model = ScriptedModel(
         says("", *calls(STORES, text)),
         says("", *calls(READS, text)),
@@ -357,8 +355,8 @@ async def requests_of(folder: Path, text: str) -> list[Request]:
         otherwise=says("Well."),
     )
     async with running(folder, Setting(model, tools=outside(text))) as service:
-        await service.heard(said(text, 1, place, evil, **more))
-        await service.heard(said(f"what was that? {text}", 2, place, BOB, background=(text,)))
+        await service.heard(said(text, 1, place, evil, extras=extras))
+        await service.heard(said(f"what was that? {text}", 2, place, BOB, extras=Extras(background=(text,))))
         await service.heard(said("and now?", 3, place, BOB))
     return model.requests
 
@@ -398,7 +396,7 @@ async def told_of(folder: Path, brought: Sequence[Item], gone: Sequence[str], ki
             trust=Trust.WEB,
             payload=NewsEvent(AgentId(agent), instructions(TEMPLATE, feed, changed)),
         )
-        await service.write(lambda tx: inbox.note_place(tx, to_arrival(said("hello", 1), GroupId(group)), NOON))
+        await service.write(lambda tx: inbox.note_place(tx, said("hello", 1), NOON))
         await service.write(lambda tx: inbox.add_event(tx, event, NOON))
         service.resume()
         await service.settled()

@@ -6,8 +6,8 @@ import pytest
 
 from bot.agents.rate_limits import Rates
 from memory.people.audience import PUBLIC, Audience, Trust, person_audience
+from memory.queue.notifications import Place
 from memory.store.records import replace
-from sources.base import Place
 from tests.bot.parts import ANN, BOB, HALL, SOURCE, ScriptedModel, channel, direct, person, said, says, texts
 from tests.bot.stage import Setting, running, talked
 

@@ -18,9 +18,9 @@ from bot.models.base import Answer, Request, Trouble, UserMessage
 from bot.runtime.turn_retries import GIVEN_UP
 from memory.agents import Agent
 from memory.queue.inbox import Status
+from memory.queue.notifications import Place
 from memory.store.database import Tx
 from memory.store.records import replace
-from sources.base import Place
 from tests.bot.agents.context.test_context import newest
 from tests.bot.parts import (
     ANN,

@@ -16,11 +16,11 @@ from bot.models.base import Answer
 from memory.folders import rows as folders
 from memory.people.audience import OWNER, PUBLIC, Audience, Trust
 from memory.queue.message_files import Image
+from memory.queue.notifications import Place
 from memory.queue.outbox import ActDetail, OutRow, Status
 from memory.store.database import Tx
 from memory.store.ids import AgentId
 from memory.store.records import replace
-from sources.base import Place
 from sources.bluesky.failures import CallRefused
 from sources.bluesky.lookups import FoundLines
 from tests.bot.parts import ANN, HALL, OLGA, Platform, ScriptedModel, act_of, call, direct, results, said, says

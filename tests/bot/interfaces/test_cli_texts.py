@@ -15,7 +15,7 @@ from bot.runtime.group_routing import RoutingTable
 from bot.services.status_results import finding_text
 from memory.people.audience import OWNER
 from memory.queue import inbox
-from memory.queue.inbox import Place
+from memory.queue.notifications import Place
 from memory.store.clock import utc_now
 from memory.store.constellations import Constellations
 from memory.store.database import Tx
@@ -28,7 +28,7 @@ from sources.text import cells
 from tests.bot.command_line import Here
 from tests.bot.requests import asked
 from tests.bot.seeding import seeded
-from tests.memory.parts import arrival
+from tests.memory.parts import notification
 from texts import _, speaking
 
 T = TypeVar("T")
@@ -59,8 +59,8 @@ def dead(tmp_path: Path) -> None:
 
     def work(tx: Tx, answering: RoutingTable) -> None:
         heard = Place(PLACE.id, "terminal", OWNER, "the terminal")
-        said = arrival(1, source="terminal", place=heard, person=PERSON, speaker="ada", group=answering.default)
-        assert inbox.accept(tx, said, utc_now()) is not None
+        said = notification(1, source="terminal", place=heard, person=PERSON, speaker="ada")
+        assert inbox.accept(tx, said, answering.default, utc_now()) is not None
         tx.run("UPDATE inbox SET status = 'dead'", ())
 
     asyncio.run(_in_constellation(tmp_path, work))

@@ -13,7 +13,6 @@ import pytest
 from bot.agents.permissions.who_may import Approver
 from bot.config import load_config
 from bot.errors import CallError, UserError
-from bot.runtime.intake import to_arrival
 from bot.services.caller import Caller, Location, PlaceScope, Via
 from bot.services.composition import ServedConstellations, Services
 from bot.services.served_folder import ServedRegistry, open_shared
@@ -22,13 +21,13 @@ from memory import jobs
 from memory.jobs import NewJob
 from memory.people.audience import OWNER, Scope, Trust
 from memory.queue import inbox
+from memory.queue.notifications import Notification, Place
 from memory.store.clock import utc_now
 from memory.store.database import Tx
 from memory.store.ids import ConstellationId
 from scheduler import triggers
 from scheduler.job_kinds import DueJob, JobResult, QueueJob
 from scheduler.triggers import DateTrigger
-from sources.base import Notification, Place
 from sources.terminal import PERSON
 from tests.benchmarks.world import Making, open_world
 from tests.bot.parts import MovableClock, Platform, channel, deleted, edited, place_id, said
@@ -173,8 +172,8 @@ async def test_what_waits_in_an_idle_constellation_is_answered_after_a_restart(t
         await side.all_idle()
         assert await side.served.opened.shut(boat)
         async with side.served.shared.constellations.use(boat) as database:  # as a killed process leaves it
-            arrival = to_arrival(said("are you there?", 7, DECK), group)
-            await database.write(SETUP, lambda tx: inbox.accept(tx, arrival, utc_now()))
+            heard = said("are you there?", 7, DECK)
+            await database.write(SETUP, lambda tx: inbox.accept(tx, heard, group, utc_now()))
     async with serving(tmp_path) as side:
         assert len(await side.answered(DECK)) == 1
 

@@ -13,8 +13,8 @@ from bot.models.base import Answer, Request
 from bot.runtime.conversation import _BEGIN, ConversationWorker
 from bot.runtime.turn_retries import GIVEN_UP, RetryPolicy
 from memory.queue import turns
+from memory.queue.notifications import Notification
 from memory.store.database import Database, Tx
-from sources.base import Notification
 from tests.bot.parts import BOB, NOON, HeldReply, Platform, ScriptedModel, said, says, texts
 from tests.bot.stage import OWNERS_PLACE, Service, Setting, running
 from texts import speaking

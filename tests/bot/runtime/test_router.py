@@ -8,15 +8,16 @@ from unittest.mock import AsyncMock
 
 import pytest
 
-from bot.runtime.intake import to_arrival
+from bot.runtime.group_routing import RoutingTable
 from bot.runtime.turn_retries import GIVEN_UP
 from memory.people.audience import Trust
-from memory.queue import inbox, payloads
-from memory.queue.payloads import BlockNote, Extras, Quotation
-from memory.store.ids import GroupId, PersonId
+from memory.queue import inbox
+from memory.queue.notifications import Kind, Place
+from memory.queue.payloads import Extras
+from memory.store.ids import GroupId
 from memory.store.records import replace
-from sources.base import Attachment, DeliveryFailed, Kind, Place
-from tests.bot.parts import ANN, BOB, HALL, NOON, SOURCE, HeldReply, ScriptedModel, channel, said, says
+from sources.base import DeliveryFailed
+from tests.bot.parts import BOB, HALL, NOON, SOURCE, HeldReply, ScriptedModel, channel, said, says
 from tests.bot.stage import AT_ONCE, Service, Setting, locked, running, until
 
 ATTIC = channel("attic")
@@ -87,7 +88,7 @@ async def test_what_waits_for_a_platform_is_sent_as_soon_as_that_can_be_reached(
 
 async def test_what_cannot_be_stored_takes_nothing_else_with_it_and_the_owner_is_told(service: Service) -> None:
     bad: Any = object()
-    await service.heard(said("one", 1, ATTIC), said("bad", 2, background=(bad,)), said("three", 3))
+    await service.heard(said("one", 1, ATTIC), said("bad", 2, extras=Extras(background=(bad,))), said("three", 3))
     assert await service.column("SELECT content FROM messages WHERE role = 'user'") == ["one", "three"]
     failed = [(log["event"], log["external_id"]) for log in service.logs if "external_id" in log]
     assert failed == [("notification_not_stored", "2")]
@@ -214,55 +215,28 @@ async def test_no_turn_begins_while_the_service_ends(tmp_path: Path) -> None:
         assert await service.column("SELECT turn_id IS NULL FROM inbox ORDER BY id") == [0, 1]
 
 
-def test_a_notification_becomes_an_arrival_with_its_words_apart() -> None:
-    heard = said(
-        "look",
-        1,
-        quoted=Quotation("Bob", "before", by_us=True, external_id="0"),
-        background=("Bob: earlier",),
-        attachments=(
-            Attachment("a.txt", "text/plain", 5, text="words"),
-            Attachment("b.png", "image/png", 9, url="https://files.example/b.png"),
-        ),
-        blocks=(BlockNote("discord_user:ann", "About Ann", "Ann", ANN.id),),
-        mentioned={PersonId("discord:bob"): "Bob"},
-    )
-    arrival = to_arrival(heard, GroupId("g"))
-    assert (arrival.text, arrival.group, arrival.person, arrival.trust) == ("look", "g", ANN.id, Trust.APPROVED)
-    assert "look" not in str(arrival.payload)
-    assert arrival.payload == Extras(
-        (BlockNote("discord_user:ann", "About Ann", "Ann", ANN.id),),
-        ("Bob: earlier",),
-        Quotation("Bob", "before", True, "0"),
-        (payloads.Attachment("a.txt", "text/plain", 5, "words"), payloads.Attachment("b.png", "image/png", 9)),
-        ("https://files.example/b.png",),
-        {PersonId("discord:bob"): "Bob"},
-    )
-
-
 @pytest.mark.parametrize(
     ("change", "answered"),
     [
         ({}, True),
         ({"kind": Kind.REACTION}, True),
         ({"answer": False}, False),
-        ({"kind": Kind.EDIT}, False),
         ({"kind": Kind.DELETE}, False),
     ],
 )
 def test_only_what_is_said_or_reacted_to_us_is_answered(change: dict[str, Any], answered: bool) -> None:
-    assert (to_arrival(said("x", 1, **change), GroupId("g")).group is not None) is answered
+    routing = RoutingTable({}, GroupId("g"))
+    assert (routing.group_of(said("x", 1, **change)) is not None) is answered
 
 
 def test_what_the_platform_says_of_nobody_is_trusted_least() -> None:
-    arrival = to_arrival(replace(said("x", 1), speaker=None), GroupId("g"))
-    assert (arrival.person, arrival.speaker, arrival.trust) == (None, "", Trust.STRANGER)
+    heard = replace(said("x", 1), speaker=None)
+    assert (heard.person, heard.trust) == (None, Trust.STRANGER)
 
 
 async def test_a_row_without_a_group_that_exists_is_given_up_and_the_conversation_goes_on(service: Service) -> None:
     lost = GroupId("grp_lost")
-    arrival = to_arrival(said("to nobody", 1), lost)
-    await service.write(lambda tx: inbox.accept(tx, arrival, service.clock()))
+    await service.write(lambda tx: inbox.accept(tx, said("to nobody", 1), lost, service.clock()))
     service.runtime.answer(HALL.id, lost)
     await service.heard(said("hello", 2))
     assert await service.column("SELECT status FROM inbox ORDER BY id") == ["dead", "done"]

@@ -21,11 +21,12 @@ from bot.services.results import Markdown
 from memory import permission_requests
 from memory.people.audience import Trust
 from memory.permission_requests import Verdict
+from memory.queue.notifications import Place, Speaker
 from memory.store.database import Tx
 from memory.store.ids import PersonId, RequestId
 from memory.store.records import replace
 from memory.store.sqlite import driver
-from sources.base import ANSWERED, DeliveryFailed, Place, Speaker
+from sources.base import ANSWERED, DeliveryFailed
 from tests.bot.parts import (
     ANN,
     BOB,

@@ -12,9 +12,9 @@ from memory.blocks.changes import SYSTEM
 from memory.blocks.sharing import share_block
 from memory.people.audience import Trust
 from memory.permission_requests import Verdict
+from memory.queue.notifications import Speaker
 from memory.store.database import Tx
 from memory.store.records import replace
-from sources.base import Speaker
 from tests.bot.parts import ANN, HALL, ScriptedModel, call, channel, person, said, says
 from tests.bot.requests import OWNER, answer, waiting
 from tests.bot.stage import Service, Setting, running, talked

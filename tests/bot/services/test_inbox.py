@@ -20,9 +20,10 @@ from bot.services.system.backups import Databases
 from bot.services.system.inbox import Inbox
 from memory.people import person_settings
 from memory.people.person_settings import Times
+from memory.queue.notifications import Place, Speaker
 from memory.store.clock import Clock, utc_now
 from memory.store.ids import PersonId, PlaceId, code
-from sources.base import ANSWERED, Place, Speaker
+from sources.base import ANSWERED
 from sources.terminal import PERSON
 from tests.bot.agents.groups.parts import Cast, group
 from tests.bot.parts import ANN, BOB, HALL, NOON, OLGA, ScriptedModel, deleted, direct, said, says

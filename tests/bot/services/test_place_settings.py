@@ -13,10 +13,10 @@ from bot.services.people.place_settings import AccountSettings, Places
 from bot.services.results import Plain
 from memory import agents
 from memory.erasure.personal_tables import STORES
+from memory.queue.notifications import Place
 from memory.store.database import Tx
 from memory.store.ids import GroupId, PersonId
 from memory.store.records import replace
-from sources.base import Place
 from sources.terminal import PERSON
 from tests.bot.parts import channel, private, said
 from tests.bot.services.calling import registry, somebody

@@ -32,7 +32,8 @@ from memory.people.audience import OWNER
 from memory.people.person_settings import Times
 from memory.people.privacy_choices import PrivacyChoice
 from memory.queue import inbox, outbox
-from memory.queue.payloads import BlockNote, Quotation
+from memory.queue.notifications import Kind, Notification
+from memory.queue.payloads import BlockNote, Extras, Quotation
 from memory.store import erasure_records
 from memory.store.constellations import Constellations
 from memory.store.database import Tx
@@ -40,7 +41,6 @@ from memory.store.errors import DatabaseBusy
 from memory.store.ids import ConstellationId, ErasureId, PersonId
 from memory.store.records import replace
 from memory.store.sqlite import connect
-from sources.base import Kind, Notification
 from tests.bot.parts import ANN, BOB, HALL, OLGA, HeldReply, call, channel, deleted, direct, edited, said, says, texts
 from tests.bot.services.calling import NOW, registry, somebody
 from tests.bot.stage import SETUP, Service, Setting, running, talked, until
@@ -415,8 +415,8 @@ async def test_an_answer_that_was_ready_when_it_was_to_begin_again_is_not_given(
 
 async def test_an_answer_to_somebody_else_is_made_anew_without_the_words(service: Service, tmp_path: Path) -> None:
     await service.heard(said(f"my llama is called {WORD}", 1))
-    quoted = Quotation("Ann", f"my llama is called {WORD}", external_id="1")
-    held = await begun(service, f"Ann said {WORD}", said("what did she say?", 2, speaker=BOB, quoted=quoted))
+    extras = Extras(quoted=Quotation("Ann", f"my llama is called {WORD}", external_id="1"))
+    held = await begun(service, f"Ann said {WORD}", said("what did she say?", 2, speaker=BOB, extras=extras))
     await asked(service, "erase")
     held.free.set()
     await service.settled()
@@ -430,7 +430,7 @@ async def test_a_message_whose_burst_is_awaited_begins_no_turn_once_it_is_erased
     setting = Setting(patience=RetryPolicy(waits=(0.0,), merge=0.02))
     async with running(tmp_path, setting) as service:
         block = BlockNote("discord_user:ann", "Notes", f"Name here: {WORD}", ANN.id)
-        service.hear(said(f"my llama is called {WORD}", 1, blocks=(block,)))
+        service.hear(said(f"my llama is called {WORD}", 1, extras=Extras((block,))))
         while not await service.rows("SELECT 1 FROM inbox WHERE status = 'received'"):
             await asyncio.sleep(0.001)
         await asked(service, "erase")

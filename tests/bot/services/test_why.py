@@ -16,10 +16,11 @@ from memory.knowledge import summaries
 from memory.knowledge.summaries import Compaction
 from memory.people.audience import OWNER, Scope, Trust, person_audience
 from memory.queue import messages
+from memory.queue.notifications import Place, Speaker
 from memory.store.database import Tx
 from memory.store.ids import AgentId, MessageId, PersonId, text_mark
 from memory.store.records import replace
-from sources.base import Place, PlaceKind, Speaker
+from sources.base import PlaceKind
 from tests.bot.parts import (
     ANN,
     BOB,

@@ -8,7 +8,7 @@ import pytest
 from bot.errors import UserError
 from memory.knowledge import entries, feedback
 from memory.people.audience import Audience, Scope, person_audience
-from sources.base import Kind
+from memory.queue.notifications import Kind
 from tests.bot.parts import ANN, BOB, HALL, ScriptedModel, call, channel, deleted, direct, said, says, told
 from tests.bot.services.calling import somebody
 from tests.bot.stage import Service, Setting, running

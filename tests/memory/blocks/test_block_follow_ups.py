@@ -19,8 +19,9 @@ from memory.erasure.blocks import NO_DESCRIPTION, forget_past, remove_derived, r
 from memory.erasure.edited_or_deleted_messages import narrow_message
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.queue import inbox, messages, turns
-from memory.queue.inbox import InRow, Place
+from memory.queue.inbox import InRow
 from memory.queue.messages import Message
+from memory.queue.notifications import Place
 from memory.queue.turns import Turn
 from memory.store.clock import to_text
 from memory.store.database import Rows, Tx, Value
@@ -29,7 +30,7 @@ from memory.store.ids import BlockId, PersonId, PlaceId, TurnId
 from memory.store.records import replace
 from memory.wider_audience import widen_block
 from tests.captured_logs import capture_logs
-from tests.memory.parts import ANN, BOB, GUILD, NOON, STAR, a_turn, arrival, begun, followed, spoken, store, taken
+from tests.memory.parts import ANN, BOB, GUILD, NOON, STAR, a_turn, begun, followed, notification, spoken, store, taken
 
 OWNER_ID = PersonId("terminal:owner")
 OWNERS = revert.Hand(OWNER_ID, (OWNER_ID,), True, Scope(OWNER), Trust.OWNER, NOON)
@@ -78,14 +79,14 @@ def write_by_hand(tx: Tx, label: str, text: str, hand: revert.Hand = OWNERS) -> 
 
 
 def delete(tx: Tx, number: int) -> None:
-    gone = arrival(number, "", external_id=f"{number}!", kind="delete", at=LATER)
-    assert inbox.accept(tx, gone, NOON) is not None
+    gone = notification(number, "", external_id=f"{number}!", kind="delete", at=LATER)
+    assert inbox.accept(tx, gone, None, NOON) is not None
     followed(tx)
 
 
 def edit(tx: Tx, number: int, text: str) -> None:
-    other = arrival(number, text, external_id=f"{number}@{text}", kind="edit", at=LATER)
-    assert inbox.accept(tx, other, NOON) is not None
+    other = notification(number, text, external_id=f"{number}@{text}", kind="edit", at=LATER)
+    assert inbox.accept(tx, other, None, NOON) is not None
     followed(tx)
 
 

@@ -16,7 +16,7 @@ from memory.knowledge.fact_extraction import Category, Statement
 from memory.knowledge.facts import KNOWN, SHARED, Fact, FactLimits, Source, Step
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.queue import messages
-from memory.queue.inbox import Place
+from memory.queue.notifications import Place
 from memory.store.database import Tx
 from memory.store.ids import AgentId, FactId, MessageId, PersonId, PlaceId, SessionId
 from memory.store.records import replace

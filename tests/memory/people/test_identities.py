@@ -11,7 +11,7 @@ from memory.people.audience import OWNER, Audience, Scope, Trust, person_audienc
 from memory.people.identities import CODE_LIFE, MOST_LINKED, MOST_OPEN, Link
 from memory.permission_requests import Request
 from memory.queue import turns
-from memory.queue.inbox import Place
+from memory.queue.notifications import Place
 from memory.queue.steps import MessagesJoined, ModelAnswer
 from memory.store.database import Tx
 from memory.store.ids import PersonId, PlaceId

@@ -54,10 +54,11 @@ from memory.queue import (
     place_settings,
     turns,
 )
-from memory.queue.inbox import InRow, Place
+from memory.queue.inbox import InRow
 from memory.queue.missed_messages import Span
+from memory.queue.notifications import Place
 from memory.queue.outbox import NewRow
-from memory.queue.payloads import Extras, Quotation
+from memory.queue.payloads import Attachment, Extras, Quotation
 from memory.queue.steps import ModelAnswer, WorkState
 from memory.queue.turns import Turn
 from memory.search import vectors
@@ -66,7 +67,7 @@ from memory.spending import ModelCost
 from memory.store.database import Tx, as_dict
 from memory.store.ids import GroupId, MessageId, OutboxId, PersonId, PlaceId, SessionId
 from memory.store.records import replace
-from tests.memory.parts import ANN, BOB, GUILD, HALL, MAIN, NOON, STAR, arrival, begun, row_of, spoken, taken
+from tests.memory.parts import ANN, BOB, GUILD, HALL, MAIN, NOON, STAR, begun, notification, row_of, spoken, taken
 from tests.memory.search.vector_parts import embed_all, pointing
 
 DIRECT = Place(PlaceId("discord:user:ann"), "direct", person_audience(ANN))
@@ -227,10 +228,10 @@ def taken_away(tx: Tx, hall: InRow) -> None:
 
 def lived(tx: Tx) -> None:
     """Ann said her word in her direct messages and in the hall; Bob answered in the hall and quoted her."""
-    direct = taken(tx, 1, f"my word is {SECRET}", place=DIRECT, payload=Extras(background=(SECRET,)))
+    direct = taken(tx, 1, f"my word is {SECRET}", place=DIRECT, extras=Extras(background=(SECRET,)))
     missed_messages.note(tx, [Span(PlaceId("discord:user:ann"), "1", "2")], "503", NOON, NOON)
     scope = Scope(person_audience(ANN))
-    poem = message_files.MessageFile("poem.txt", "text/plain", 9, content=SECRET.encode())
+    poem = Attachment("poem.txt", "text/plain", 9, content=SECRET.encode())
     message_files.add(tx, direct.message or MessageId(0), (poem,), scope.audience)
     running = begun(tx, direct, place=DIRECT.id, scope=scope)
     turns.add_step(tx, running, ModelAnswer(f"so it is {SECRET}"), NOON)
@@ -249,7 +250,7 @@ def lived(tx: Tx) -> None:
     hall = taken(tx, 2, f"I say {SECRET} here too", speaker=SECRET.title())
     erasure_follow_ups.queue(tx, messages.of_id(tx, MessageId(hall.message or 0)) or pytest.fail("it was heard"), NOON)
     inbox.finish(tx, begun(tx, hall).id, NOON)
-    quoting = taken(tx, 3, "what did she say?", person=BOB, payload=Extras(quoted=Quotation("Ann", SECRET)))
+    quoting = taken(tx, 3, "what did she say?", person=BOB, extras=Extras(quoted=Quotation("Ann", SECRET)))
     inbox.finish(tx, begun(tx, quoting, person=BOB).id, NOON)
     entry_changes.insert(
         tx, STAR, NewEntry(f"she says {SECRET}", Origin(Scope(GUILD), Trust.APPROVED, ANN, hall.message)), NOON
@@ -424,7 +425,7 @@ def test_everybody_elses_rows_stay_as_they_were(tx: Tx) -> None:
 def test_what_a_person_sent_is_not_taken_in_again_after_erasing(tx: Tx) -> None:
     lived(tx)
     erase(tx, ANN)
-    assert inbox.accept(tx, arrival(1, SECRET, place=DIRECT), NOON) is None
+    assert inbox.accept(tx, notification(1, SECRET, place=DIRECT), MAIN, NOON) is None
     assert holding(tx, SECRET) == []
 
 

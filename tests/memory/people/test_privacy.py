@@ -165,8 +165,8 @@ def test_what_agents_said_in_a_turn_that_answered_others_too_is_emptied_whole(tx
 def test_what_others_brought_along_of_the_person_goes_before_it_is_answered(tx: Tx) -> None:
     taken(tx, 1, "my llama is called Quetzal")
     payload = Extras(background=("Ann: Quetzal!", "Bob: hello"), quoted=Quotation("Ann", "Quetzal"))
-    waiting = taken(tx, 2, "hm?", person=BOB, speaker="Bob", payload=payload)
-    harmless = taken(tx, 3, "hm!", person=BOB, speaker="Bob", payload=Extras(quoted=Quotation("Bob", "hm?")))
+    waiting = taken(tx, 2, "hm?", person=BOB, speaker="Bob", extras=payload)
+    harmless = taken(tx, 3, "hm!", person=BOB, speaker="Bob", extras=Extras(quoted=Quotation("Bob", "hm?")))
     for number, profile in ((10, "Recently here: Bob, Ann"), (11, "Recently here: Bob")):
         label = f"discord_channel:{number}"
         block = NewBlock(CONSTELLATION_OWNER, label, "Notes", GUILD, Trust.SYSTEM, profile=profile)
@@ -252,7 +252,7 @@ def found_in(path: Path, word: str) -> bool:
 def test_erasing_and_compacting_leaves_no_word_in_any_byte(tx: Tx, tmp_path: Path) -> None:
     path, more = tmp_path / "carina.db", Extras(background=("a quetzalcoatl",))
     for number in range(1, 200):
-        taken(tx, number, f"the quetzalcoatl number {number} is feathered", payload=more)
+        taken(tx, number, f"the quetzalcoatl number {number} is feathered", extras=more)
     taken(tx, 900, "a tortoise", person=BOB)
     words = byte_search.samples(tx, ANN)
     assert words

@@ -13,8 +13,8 @@ from memory.knowledge.entries import NewEntry, Origin
 from memory.people import identities
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust
 from memory.queue import inbox, message_files, messages, turns
-from memory.queue.inbox import InRow, Place, Status
-from memory.queue.message_files import MessageFile
+from memory.queue.inbox import InRow, Status
+from memory.queue.notifications import Place
 from memory.queue.payloads import (
     PAYLOAD,
     Attachment,
@@ -33,7 +33,21 @@ from memory.store.database import Tx
 from memory.store.ids import GroupId, InboxId, MessageId, PlaceId, RequestId
 from memory.store.records import replace
 from memory.store.row_mapper import UnreadableRow
-from tests.memory.parts import ANN, BOB, GUILD, HALL, MAIN, NOON, STAR, arrival, begun, followed, row_of, store, taken
+from tests.memory.parts import (
+    ANN,
+    BOB,
+    GUILD,
+    HALL,
+    MAIN,
+    NOON,
+    STAR,
+    begun,
+    followed,
+    notification,
+    row_of,
+    store,
+    taken,
+)
 
 LATER = NOON + timedelta(minutes=1)
 
@@ -52,9 +66,9 @@ def status(tx: Tx, row: InRow) -> Status:
 
 def test_a_happening_of_a_source_is_taken_in_once(tx: Tx) -> None:
     first = taken(tx, 1)
-    assert inbox.accept(tx, arrival(1, "again"), NOON) is None
+    assert inbox.accept(tx, notification(1, "again"), MAIN, NOON) is None
     assert text_of(tx, first) == "hello"
-    assert inbox.accept(tx, arrival(1, source="bluesky"), NOON) is not None
+    assert inbox.accept(tx, notification(1, source="bluesky"), MAIN, NOON) is not None
     assert len(inbox.listing(tx, None, 10)) == 2
 
 
@@ -63,14 +77,14 @@ def test_a_happening_of_a_source_is_taken_in_once(tx: Tx) -> None:
 )
 def test_each_kind_of_happening_to_a_message_is_taken_in_once(tx: Tx, external_id: str, kind: str) -> None:
     taken(tx, 1)
-    later = arrival(1, "new", external_id=external_id, kind=kind, at=LATER)
-    assert inbox.accept(tx, later, NOON) is not None
-    assert inbox.accept(tx, later, NOON) is None
+    later = notification(1, "new", external_id=external_id, kind=kind, at=LATER)
+    assert inbox.accept(tx, later, None, NOON) is not None
+    assert inbox.accept(tx, later, None, NOON) is None
 
 
 def test_nothing_is_kept_of_edits_and_deletions_of_words_that_were_never_heard(tx: Tx) -> None:
     for external_id, kind in (("1@2026", "edit"), ("1!", "delete")):
-        assert inbox.accept(tx, arrival(1, "unheard", external_id=external_id, kind=kind), NOON) is None
+        assert inbox.accept(tx, notification(1, "unheard", external_id=external_id, kind=kind), None, NOON) is None
     assert inbox.listing(tx, None, 10) == []
 
 
@@ -131,12 +145,12 @@ def test_a_place_is_known_only_where_it_may_be_spoken_of(tx: Tx) -> None:
 
 def test_an_edit_changes_the_words_and_names_the_turn_that_reads_them(tx: Tx) -> None:
     row = taken(tx, 1)
-    change = arrival(1, "better", external_id="1@a", kind="edit", at=LATER)
-    accepted = inbox.accept(tx, change, NOON)
+    change = notification(1, "better", external_id="1@a", kind="edit", at=LATER)
+    accepted = inbox.accept(tx, change, None, NOON)
     assert accepted is not None
     assert accepted.turn is None
     turn = begun(tx, row)
-    accepted = inbox.accept(tx, replace(change, external_id="1@b", text="best", at=LATER + timedelta(1)), NOON)
+    accepted = inbox.accept(tx, replace(change, external_id="1@b", text="best", at=LATER + timedelta(1)), None, NOON)
     assert accepted is not None
     assert (accepted.turn, accepted.group) == (turn.id, None)
     assert text_of(tx, row) == "best"
@@ -144,7 +158,7 @@ def test_an_edit_changes_the_words_and_names_the_turn_that_reads_them(tx: Tx) ->
 
 def test_a_deleted_message_is_not_answered_and_leaves_no_words(tx: Tx) -> None:
     row = taken(tx, 1, "my secret")
-    accepted = inbox.accept(tx, arrival(1, "", external_id="1!", kind="delete", at=LATER), NOON)
+    accepted = inbox.accept(tx, notification(1, "", external_id="1!", kind="delete", at=LATER), None, NOON)
     assert accepted is not None
     gone = row_of(tx, row.id)
     assert (gone.status, gone.payload, text_of(tx, row)) == (Status.DONE, Extras(), "")
@@ -154,7 +168,7 @@ def test_a_deleted_message_is_not_answered_and_leaves_no_words(tx: Tx) -> None:
 def test_a_deletion_names_the_turn_that_reads_the_words(tx: Tx) -> None:
     row = taken(tx, 1)
     turn = begun(tx, row)
-    accepted = inbox.accept(tx, arrival(1, "", external_id="1!", kind="delete", at=LATER), NOON)
+    accepted = inbox.accept(tx, notification(1, "", external_id="1!", kind="delete", at=LATER), None, NOON)
     assert accepted is not None
     assert accepted.turn == turn.id
     assert status(tx, row) is Status.CLAIMED
@@ -165,7 +179,7 @@ def test_what_was_learned_from_a_deleted_message_goes_with_it(tx: Tx) -> None:
     for each in (row, other):
         origin = Origin(Scope(GUILD), Trust.APPROVED, ANN, each.message)
         entry_changes.insert(tx, STAR, NewEntry(text_of(tx, each), origin), NOON)
-    inbox.accept(tx, arrival(1, "", external_id="1!", kind="delete", at=LATER), NOON)
+    inbox.accept(tx, notification(1, "", external_id="1!", kind="delete", at=LATER), None, NOON)
     assert len(entries.latest(tx, STAR, Scope(GUILD))) == 2, "the message goes first, by itself"
     followed(tx)
     assert [entry.content for entry in entries.latest(tx, STAR, Scope(GUILD))] == ["my cat is called Bolt"]
@@ -174,7 +188,7 @@ def test_what_was_learned_from_a_deleted_message_goes_with_it(tx: Tx) -> None:
 def test_a_deletion_knows_less_of_the_place_and_changes_nothing_about_it(tx: Tx) -> None:
     taken(tx, 1)
     bare = Place(HALL.id, "direct", PUBLIC)
-    inbox.accept(tx, arrival(1, "", external_id="1!", kind="delete", place=bare, at=LATER), NOON)
+    inbox.accept(tx, notification(1, "", external_id="1!", kind="delete", place=bare, at=LATER), None, NOON)
     assert inbox.place(tx, HALL.id) == HALL
 
 
@@ -290,6 +304,20 @@ def test_payloads_of_this_and_of_earlier_versions_are_read(tx: Tx, stored: dict[
     assert row_of(tx, row.id).payload == payload == PAYLOAD.load(PAYLOAD.dump(payload))
 
 
+def test_what_maps_a_direct_message_to_its_constellation_is_not_stored(tx: Tx) -> None:
+    for number, kind, stored in ((1, "guild", ("discord:1",)), (2, "direct", ())):
+        place = replace(HALL, id=PlaceId(f"discord:{number}"), kind=kind, bindings=("discord:1",))
+        found = inbox.place(tx, taken(tx, number, place=place).place)
+        assert found is not None
+        assert found.bindings == stored
+
+
+def test_a_payload_has_neither_the_address_nor_the_content_of_a_file() -> None:
+    file = Attachment("b.png", "image/png", 9, url="https://files.example/b.png", content=b"hi")
+    stored = '{"attachments":[{"name":"b.png","content_type":"image/png","size":9}]}'
+    assert PAYLOAD.dump(Extras(attachments=(file,))) == stored
+
+
 @pytest.mark.parametrize("stored", ['{"status": "sung"}', '{"agent": STAR}', '{"background": 7}', "[", "7"])
 def test_a_payload_that_cannot_be_read_is_known_as_such(tx: Tx, stored: str) -> None:
     row = taken(tx, 1)
@@ -322,12 +350,13 @@ def test_places_and_people_go_by_the_names_that_whoever_asks_may_know(tx: Tx) ->
 
 
 def test_a_file_is_shown_with_its_message_to_those_who_may_see_it(tx: Tx) -> None:
-    kept = [
-        MessageFile("cat.png", "image/png", 2, content=b"hi"),
-        MessageFile("big.png", "image/png", 9, "too large"),
-        MessageFile("a.txt", "text/plain", 2, content=b"hi"),
-    ]
-    message, other = taken(tx, 1, files=tuple(kept)).message, taken(tx, 2, files=tuple(kept[2:])).message
+    kept = (
+        Attachment("cat.png", "image/png", 2, content=b"hi"),
+        Attachment("big.png", "image/png", 9, skipped="too large"),
+        Attachment("a.txt", "text/plain", 2, content=b"hi"),
+    )
+    message = taken(tx, 1, extras=Extras(attachments=kept), keeps_files=True).message
+    other = taken(tx, 2, extras=Extras(attachments=kept[2:]), keeps_files=True).message
     assert message is not None
     assert other is not None
     for scope, names, seen in ((Scope(GUILD), ["cat.png", "big.png", "a.txt"], 1), (Scope(PUBLIC), [], 0)):

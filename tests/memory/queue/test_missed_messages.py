@@ -6,11 +6,11 @@ import pytest
 
 from memory.people.audience import OWNER, PUBLIC, Audience, person_audience
 from memory.queue import inbox, missed_messages
-from memory.queue.inbox import Place
 from memory.queue.missed_messages import Span
+from memory.queue.notifications import Place
 from memory.store.database import Tx
 from memory.store.ids import PersonId, PlaceId
-from tests.memory.parts import ANN, NOON, arrival
+from tests.memory.parts import ANN, NOON, notification
 
 HALL = PlaceId("discord:10")
 SPAN = Span(HALL, "100", "999")
@@ -103,8 +103,8 @@ def test_who_wrote_directly_before_needs_not_be_looked_for(
     tx: Tx, kind: str, audience: Audience, writer: PersonId, position: str, known: bool
 ) -> None:
     elsewhere = Place(HALL, "guild", PUBLIC)
-    inbox.accept(tx, arrival(1, place=elsewhere, person=EVE, position="1"), NOON)
+    inbox.accept(tx, notification(1, place=elsewhere, person=EVE, position="1"), None, NOON)
     assert missed_messages.never_wrote(tx, [EVE, EVE]) == [EVE]
     place = Place(PlaceId("discord:20"), kind, audience)
-    inbox.accept(tx, arrival(2, place=place, person=writer, position=position), NOON)
+    inbox.accept(tx, notification(2, place=place, person=writer, position=position), None, NOON)
     assert missed_messages.never_wrote(tx, [EVE]) == ([] if known else [EVE])

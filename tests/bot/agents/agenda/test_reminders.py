@@ -22,10 +22,9 @@ from memory.agenda.reminders import Reminder, Status
 from memory.people import person_settings
 from memory.people.audience import OWNER, Audience, Scope, Trust, guild_audience, person_audience
 from memory.people.person_settings import Times
-from memory.queue import inbox, outbox
-from memory.queue.inbox import Arrival, Place
+from memory.queue import inbox, notifications, outbox
+from memory.queue.notifications import Notification, Place, Speaker
 from memory.queue.outbox import EditDetail, OutRow
-from memory.queue.payloads import Extras
 from memory.store.clock import to_text
 from memory.store.database import Tx
 from memory.store.errors import Refused
@@ -62,8 +61,7 @@ def tx(tmp_path: Path) -> Iterator[Tx]:
 
 def heard(tx: Tx, place: PlaceId, kind: str, audience: Audience) -> None:
     at = Place(place, kind, audience)
-    arrival = Arrival("discord", "1", "message", at, ANN, "Ann", Trust.APPROVED, "1", "hi", NOW, Extras(), None)
-    inbox.note_place(tx, arrival, NOW)
+    inbox.note_place(tx, Notification("discord", "1", notifications.Kind.MESSAGE, at, Speaker(ANN, "Ann"), NOW), NOW)
 
 
 def alone(person: PersonId) -> tuple[PersonId, ...]:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bot.models.base import UserMessage
-from sources.base import Place
+from memory.queue.notifications import Place
 from tests.bot.parts import ANN, BOB, HALL, call, channel, direct, said, says
 from tests.bot.stage import Service, Setting, running
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from bot.agents.context.quotes import estimate_tokens
 from bot.models.base import ContextTooLong, Request, UserMessage
 from memory import blocks
-from memory.queue.payloads import BlockNote, Quotation
+from memory.queue.payloads import BlockNote, Extras, Quotation
 from memory.store.ids import snowflakes
 from tests.bot.agents.tools.test_block_tools import by_owner
 from tests.bot.agents.tools.test_tools import append
@@ -58,7 +58,7 @@ async def test_the_beginning_of_the_prompt_stays_the_same_from_turn_to_turn(tmp_
                 BlockNote("user", "About them.", f"Called {who.name}", who.id),
                 BlockNote("room", "The room.", "Big."),
             )
-            await service.heard(*others, said(f"line {number}", number, speaker=who, blocks=notes))
+            await service.heard(*others, said(f"line {number}", number, speaker=who, extras=Extras(notes)))
         requests = service.model.requests
     assert "Big." in requests[-1].system
     assert f"Called {ANN.name}" in newest(requests[-1])
@@ -224,7 +224,7 @@ async def test_what_is_answered_is_quoted_only_where_it_is_not_in_view(tmp_path:
             ),
             4,
         ):
-            await service.heard(said("sure?", number, quoted=quoted))
+            await service.heard(said("sure?", number, extras=Extras(quoted=quoted)))
         shown = [newest(request) for request in service.model.requests[1:]]
     assert [each.splitlines()[2] for each in shown] == [
         "[the message below answers that of Bob, 2026-11-22 12:00 UTC, number 2 of 2 then]",

@@ -13,9 +13,9 @@ from bot.upkeep.housekeeping import Housekeeping
 from memory.knowledge import working_memory
 from memory.knowledge.working_memory import By, Entry, NewEntry
 from memory.people.audience import Audience, Scope, Trust
+from memory.queue.notifications import Place, Speaker
 from memory.store.database import Tx
 from scheduler.job_kinds import JobKinds
-from sources.base import Place, Speaker
 from tests.bot.agents.groups.parts import LED, Cast, told
 from tests.bot.parts import (
     ANN,

@@ -13,9 +13,9 @@ from memory.blocks import Author
 from memory.blocks.document import agent_writer
 from memory.people import person_states
 from memory.people.audience import Scope
+from memory.queue.notifications import Place
 from memory.store.database import Tx
 from memory.store.records import replace
-from sources.base import Place
 from tests.bot.agents.groups.parts import Cast
 from tests.bot.agents.groups.parts import agents as tables
 from tests.bot.parts import ANN, BOB, HALL, NOON, direct, said

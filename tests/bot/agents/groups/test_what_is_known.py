@@ -8,9 +8,9 @@ import pytest
 
 from bot.models.base import Call
 from bot.models.offline import OfflineModel
+from memory.queue.notifications import Speaker
 from memory.store.ids import PersonId
 from memory.store.records import replace
-from sources.base import Speaker
 from tests.bot.agents.groups.parts import Cast, agents
 from tests.bot.parts import ANN, BOB, ScriptedModel, call, direct, results, said, says, words_of
 from tests.bot.stage import Service, Setting, running

@@ -18,7 +18,7 @@ from memory.store.ids import PersonId, PlaceId
 from memory.store.records import replace
 from tests.bot.agents.test_next_step import AGENT, TURN
 from tests.bot.parts import ANN, BOB, NOON
-from tests.memory.parts import HALL, arrival, store
+from tests.memory.parts import HALL, notification, store
 from texts import _, speaking, unpacked
 
 NO_DATABASE: Any = None
@@ -112,7 +112,7 @@ def test_a_reminder_set_in_the_dashboard_says_where_it_comes(tx: Tx) -> None:
     ("kind", "chosen", "told"), [("guild", "privately", True), ("guild", "here", False), ("direct", "privately", False)]
 )
 def test_a_reminder_that_does_not_come_where_it_is_set_says_so(tx: Tx, kind: str, chosen: str, told: bool) -> None:
-    note_place(tx, arrival(1, place=replace(HALL, kind=kind)), NOON)
+    note_place(tx, notification(1, place=replace(HALL, kind=kind)), NOON)
     person_settings.put(tx, (ANN.id,), Times(reminders=chosen), NOON)
     turn = replace(TURN, place=HALL.id, scope=Scope(person_audience(ANN.id)))
     given = ReminderArguments(operation="set", text="tea", when="in 5 minutes")

@@ -15,9 +15,9 @@ from memory.folders import rows as folders
 from memory.folders.rows import Access, Folder, FolderKind
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust
 from memory.permission_requests import Verdict
+from memory.queue.notifications import Place, Speaker
 from memory.store.database import Tx
 from memory.store.records import replace
-from sources.base import Place, Speaker
 from tests.bot.parts import ANN, HALL, NOON, OLGA, call, direct, guild, results, said, says
 from tests.bot.stage import OFFERED, Service, offered, running
 

@@ -16,10 +16,10 @@ from bot.config.values import TOOLS
 from bot.models.base import Call
 from memory.agents import Agent
 from memory.people.audience import Trust
-from memory.queue.payloads import BlockNote
+from memory.queue.notifications import Place, Speaker
+from memory.queue.payloads import BlockNote, Extras
 from memory.store.ids import AgentId
 from memory.store.records import replace
-from sources.base import Place, Speaker
 from tests.bot.parts import (
     ANN,
     BOB,
@@ -91,14 +91,14 @@ async def test_a_block_that_would_be_too_long_is_refused_with_the_numbers(servic
 async def test_notes_about_a_person_are_shown_with_their_messages_and_not_after(service: Service) -> None:
     spec = BlockNote("discord_user:ann", "Notes about Ann", "Ann, she/her", ANN.id)
     scene = Scene(service)
-    assert only(await scene.do(append("discord_user:ann", "Plays the tuba."), blocks=(spec,)))[1]
+    assert only(await scene.do(append("discord_user:ann", "Plays the tuba."), extras=Extras((spec,))))[1]
     last = service.model.requests[-1]
     asked = next(message.text for message in last.messages if getattr(message, "said", ""))
     assert "<block:discord_user:ann" in asked
     assert "Ann, she/her\nPlays the tuba." in asked
     await service.heard(said("and me?", 99, speaker=BOB))
     assert "<block:discord_user:ann" not in str(service.model.requests[-1])
-    await service.heard(said("still me", 100, blocks=(spec,)))
+    await service.heard(said("still me", 100, extras=Extras((spec,))))
     assert "Plays the tuba.\n</block:discord_user:ann>" in service.model.requests[-1].messages[-1].text
 
 

@@ -12,8 +12,8 @@ from bot.config import load_config
 from bot.config.file_settings import Web
 from bot.models.base import Call
 from memory.people.audience import PUBLIC, Trust
+from memory.queue.notifications import Place
 from memory.store.records import replace
-from sources.base import Place
 from sources.web import Reader, WebSearch
 from tests.bot.parts import HALL, OLGA, call, private, results, said, says
 from tests.bot.stage import Service, Setting, running
