@@ -2,12 +2,12 @@
 
 import re
 from contextlib import suppress
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 
 from dateutil.relativedelta import relativedelta
 
 from memory.store.errors import StoreError
-from scheduler.dates.parser import FoundTime, find_when, grammar, moved
+from scheduler.dates.parser import MORNING, FoundTime, find_when, grammar, moved
 from scheduler.triggers import DateTrigger, next_run
 
 _HALF_A_DAY = timedelta(hours=12)
@@ -18,10 +18,10 @@ _FROM_TO = (
 )
 
 
-def try_find(text: str, now: datetime, code: str, about: str | None = "") -> FoundTime | None:
+def try_find(text: str, now: datetime, code: str, about: str | None = "", alone: time = MORNING) -> FoundTime | None:
     """As find_when, on the clocks of `now`; None as well where that raises."""
     with suppress(StoreError):
-        return find_when(text, now, str(now.tzinfo), code, about=about) if text else None
+        return find_when(text, now, str(now.tzinfo), code, about=about, alone=alone) if text else None
     return None
 
 
@@ -72,16 +72,17 @@ def later(said: str, was: datetime, now: datetime, code: str, about: str) -> dat
 
     An hour alone is of that half of the day in which it is nearer. None where the words are no single time.
     """
-    was, new = was.astimezone(now.tzinfo), try_find(said, now, code, about)
-    if new is not None and new.dated:
-        kept = try_find(f"{said} {was:%H:%M}", now, code, about)  # none where an hour is given, too
-        new = kept if kept is not None and not any(map(str.isalnum, kept.left)) else new
-    elif new is not None:
+    was = was.astimezone(now.tzinfo)
+    new = try_find(said, now, code, about, was.time())
+    if new is not None and not new.dated:
         new = try_find(said, was - _HALF_A_DAY / 2, code, None)
     if new is None or not isinstance(new.trigger, DateTrigger):
         return None
     moment = new.trigger.when.astimezone(now.tzinfo)
-    return moment if new.dated else datetime.combine(was.date(), moment.time(), was.tzinfo)
+    if not new.dated:
+        return datetime.combine(was.date(), moment.time(), was.tzinfo)
+    in_days = moment.time() == now.time()  # "in 3 days" is a day alone, too
+    return datetime.combine(moment.date(), was.time(), was.tzinfo) if in_days else moment
 
 
 def without_end(said: str) -> tuple[str, str]:

@@ -116,7 +116,7 @@ def _folded(said: str) -> str:
 
 _LONGEST = 2_000
 _OF_A_DAY = frozenset({"seconds", "minutes", "hours"})
-_MORNING = time(9)
+MORNING = time(9)
 _ISO = r"\b\d{4}-\d\d-\d\d(?:[Tt ]\d{1,2}:\d\d(?::\d\d)?(?:\.\d+)?(?:[Zz]|[+-]\d\d:?\d\d)?)?"
 _RULE = r"(?i)\b(?:RRULE:)?(FREQ=[A-Z0-9=;,+-]*[A-Z0-9])"
 _RULE_DAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
@@ -151,7 +151,7 @@ class FoundTime(Struct, frozen=True):
     dated: bool = True
 
 
-def read_when(text: str, now: datetime, zone: str, about: str | None = "", alone: time = _MORNING) -> Trigger:
+def read_when(text: str, now: datetime, zone: str, about: str | None = "", alone: time = MORNING) -> Trigger:
     """Parse a text that is only a time. Raises Refused with a message for anything else and for past times.
 
     `about` is what happens then: "tomorrow at 7" to wake up is in the morning, for dinner in the evening. With None, an
@@ -172,7 +172,7 @@ def _not_understood(text: str) -> Refused:
 
 
 def find_when(
-    text: str, now: datetime, zone: str, code: str = "", *, about: str | None = "", alone: time = _MORNING
+    text: str, now: datetime, zone: str, code: str = "", *, about: str | None = "", alone: time = MORNING
 ) -> FoundTime | None:
     """The time in a text, by the language that explains most of it; None if there is none.
 
@@ -435,7 +435,7 @@ class _Reading:
 
 def _hour(said: int, part: int) -> int:
     """The hour of 24 for one that is said with a part of the day, which is known by its usual hour."""
-    if not 1 <= said <= 12 or (said == 12 and _MORNING.hour <= part <= 12):
+    if not 1 <= said <= 12 or (said == 12 and MORNING.hour <= part <= 12):
         return said
     if part < 12 or part == _MIDNIGHT or (part >= _NIGHT and said % 12 < _NIGHT_ENDS):  # at 3 at night
         return said % 12

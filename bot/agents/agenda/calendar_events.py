@@ -1,7 +1,7 @@
 """Events: set, listed, and announced once each, some minutes before. `memory.agenda.calendar_events` has the rows."""
 
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from msgspec import Struct
 
@@ -20,7 +20,7 @@ from memory.store.errors import Refused
 from memory.store.ids import EventId, PersonId, snowflakes
 from memory.store.records import replace
 from scheduler import triggers
-from scheduler.dates import corrected, later, read_when
+from scheduler.dates import later, read_when
 from scheduler.descriptions import clock_words, time_words
 from scheduler.job_kinds import DueJob, JobKinds, JobResult, QueueJob
 from scheduler.triggers import DateTrigger, RecurrenceTrigger, Trigger
@@ -56,28 +56,28 @@ def plan(
     trigger = read_when(times.when, now, zone, new.title)
     first = triggers.require(trigger, now)
     ends = None if not times.ends else _end(times.ends, first, now, zone)
-    new = replace(new, trigger=triggers.dump(trigger), zone=zone, starts_at=first, ends_at=ends)
-    kept = calendar_events.add(tx, replace(new, reminder_minutes=None if times.minutes < 0 else times.minutes), now)
-    if times.minutes >= 0:
-        _remember(tx, kept, trigger, now)
-    return kept
+    minutes = None if times.minutes < 0 else times.minutes
+    return _keep(tx, replace(new, zone=zone, starts_at=first, ends_at=ends, reminder_minutes=minutes), trigger, now)
 
 
 def move(tx: Tx, event: Event, when: str, people: tuple[PersonId, ...], default_zone: str, now: datetime) -> Event:
     """Plan an event anew, as long as before: a day alone keeps the time, a time alone the day. Raises Refused."""
     zone = person_settings.of(tx, people).zone or default_zone
-    here, was = now.astimezone(zone_of(zone)), event.starts_at.astimezone(zone_of(zone))
-    at = later(when, was, here, language(), event.title)
+    was = event.starts_at.astimezone(zone_of(zone))
+    at = later(when, was, now.astimezone(zone_of(zone)), language(), event.title)
     if at is not None and repetition(event.trigger):
         raise Refused("This event repeats. Give its new schedule, such as “every Monday at 8”.")
-    if at is None:
-        when = corrected(when, f"{was:%H:%M}", here, language()) or when
-    first = at or triggers.require(read_when(when, now, zone, event.title), now)
-    ends = "" if event.ends_at is None else (first + (event.ends_at - event.starts_at)).isoformat()
-    minutes = -1 if event.reminder_minutes is None else event.reminder_minutes
-    times = EventTimes(at.isoformat() if at else when, ends, minutes)
-    kept = plan(tx, replace(event, id=EventId(snowflakes.next()), ends_at=None), times, people, default_zone, now)
+    trigger = DateTrigger(at.astimezone(UTC)) if at else read_when(when, now, zone, event.title, was.time())
+    first = triggers.require(trigger, now)
+    moved = replace(event, id=EventId(snowflakes.next()), zone=zone, starts_at=first, ends_at=end_of(first, event))
     calendar_events.cancel(tx, event, now)
+    return _keep(tx, moved, trigger, now)
+
+
+def _keep(tx: Tx, new: Event, trigger: Trigger, now: datetime) -> Event:
+    kept = calendar_events.add(tx, replace(new, trigger=triggers.dump(trigger)), now)
+    if kept.reminder_minutes is not None:
+        _remember(tx, kept, trigger, now)
     return kept
 
 

@@ -128,6 +128,8 @@ def test_what_comes_is_listed_in_order_where_it_may_be_spoken_of(tx: Tx) -> None
         ("at 20:00", "02 20:00", "02 22:00"),
         ("Thursday", "05 18:00", "05 20:00"),
         ("tomorrow at 9", "03 21:00", "03 23:00"),
+        ("tomorrow morning", "03 09:00", "03 11:00"),
+        ("in 3 days", "05 18:00", "05 20:00"),
         ("in 2 hours", "02 14:00", "02 16:00"),
     ],
 )
@@ -142,7 +144,12 @@ def test_a_moved_event_lasts_as_long_and_is_announced_as_early(tx: Tx, when: str
 
 
 @pytest.mark.parametrize(
-    ("when", "clocks"), [("every Thursday at 20:00", "8:00 PM–9:00 PM"), ("every Thursday", "6:00 PM–7:00 PM")]
+    ("when", "clocks"),
+    [
+        ("every Thursday at 20:00", "8:00 PM–9:00 PM"),
+        ("every Thursday", "6:00 PM–7:00 PM"),
+        ("every Thursday morning", "9:00 AM–10:00 AM"),
+    ],
 )
 def test_an_event_that_repeats_is_moved_by_saying_how_from_now_on(tx: Tx, when: str, clocks: str) -> None:
     before = kept(tx, "every day at 18:00", ends="19:00")
