@@ -22,7 +22,7 @@ from memory.store.clock import from_text, to_text, utc_now
 from memory.store.constellations import Constellation, registered, set_aside
 from memory.store.data_folder import BACKUPS, UNFINISHED_RESTORE, private_folder, sync_folder
 from memory.store.errors import StoreError
-from memory.store.kept_on_restore import GLOBAL, PresentData, carry_over, keep_decided, named, present_data
+from memory.store.kept_on_restore import GLOBAL, PresentData, carry_over, keep_decided, name_in_backup, present_data
 from memory.store.sqlite import connect, copy_database, damage, driver
 
 FOLDER = BACKUPS
@@ -80,7 +80,7 @@ def make(folder: Path, now: datetime, fill: Callable[[Path], Iterable[Path]]) ->
         private_folder(folder / FOLDER)
         shutil.rmtree(making, ignore_errors=True)
         private_folder(making)
-        files = {named(path, making): _verified(path) for path in fill(making)}
+        files = {name_in_backup(path, making): _verified(path) for path in fill(making)}
         manifest = {"at": at, "files": files}
         _write_manifest(making, manifest)
         making.rename(target)
@@ -170,7 +170,7 @@ def restore(
     """
     staged, present = folder / f"{RESTORING}{backup.name}", present_data(folder)
     known = present.constellations if present is not None else []
-    newer = [each for each in known if named(each.path, folder) not in backup.files]
+    newer = [each for each in known if name_in_backup(each.path, folder) not in backup.files]
     try:
         again = _stage(folder, backup, staged, present, take_out)
         _replace(folder, backup, staged, newer)

@@ -133,7 +133,11 @@ def present_data(folder: Path) -> PresentData | None:
                 [as_dict(row) for row in (rows.all(over) if "ended_privacy_choices" in there else ())],
                 [row["id"] for row in (rows.all("SELECT id FROM web_keys") if "web_keys" in there else ())],
                 _linked(rows),
-                {named(each.path, folder): found for each in known if (found := _decided(each.path)) is not None},
+                {
+                    name_in_backup(each.path, folder): found
+                    for each in known
+                    if (found := _decided(each.path)) is not None
+                },
             )
     except driver.DatabaseError:
         return None
@@ -155,6 +159,6 @@ def _decided(path: Path) -> Decided | None:
         return None
 
 
-def named(path: Path, folder: Path) -> str:
+def name_in_backup(path: Path, folder: Path) -> str:
     """The name of a database in a backup: its path in the data folder."""
     return path.relative_to(folder).as_posix()
