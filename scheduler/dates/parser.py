@@ -38,7 +38,7 @@ class Grammar:
     `days` give days from today, or "month" and "year" for the last day of one; `past_days` the first and the last day,
     as changes of today; `parts` an hour of the day. `dates` have
     "day", perhaps "month" (number or name), "year" and "weekday"; `weekday` has "weekday", and "week" for the one of
-    next week. `times` have "hour", perhaps "minute", "half" and "ampm". `unread` is more of a time behind what was read
+    next week. `times` have "hour", perhaps "minute", "half" and "ampm". `unread` is more of a time beside what was read
     (which is NUL there), `loose` no text. `repeats` give a rule of RFC 5545 with what they found:
     "days" (weekdays, by `named`), "day" of the month, "unit" as {frequency}, "n" of them, and {nth} by a group of that
     name (first to fourth, last). A line break in a pattern is none of it; {{name}} stands for a fragment.
@@ -309,7 +309,8 @@ class _Reading:
         if re.search(_BETWEEN_TIMES, marked):
             raise _not_understood(self._whole[marked.index("\0") : marked.rindex("\0") + 1])
         if more := self._table.unread.search(marked):
-            raise _not_understood(f"{said} {more[0][1:].strip()}")
+            ahead, _, behind = more[0].partition("\0")
+            raise _not_understood(" ".join(f"{ahead}{said} {behind}".split()))
         left, rest = self._table.filler.sub(" ", self._text), " ".join(self._text.split())
         return FoundTime(trigger, self._table.loose.sub("", rest), left, said, dated)
 
