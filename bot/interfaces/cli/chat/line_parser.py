@@ -79,7 +79,9 @@ def parse_line(line: str, commands: Collection[str] = ()) -> Typed:
 def _unknown(word: str, commands: Collection[str]) -> str:
     if not commands and any(word in names for names in HEADINGS.values()):
         return _("/{word} works only in a chat at a terminal. Outside of a chat, use `carina {word}`.", word=word)
-    near = difflib.get_close_matches(word, (*ALONE, *commands), n=1)
+    names = (*ALONE, *commands)
+    begun = [each for each in names if each.startswith(word)]
+    near = begun or difflib.get_close_matches(word, names, n=1)
     meant = _(" Did you mean {meant}?", meant=f"/{near[0]}") if near else ""
     return _(
         "There is no /{word} in this chat.{meant} /help lists the commands. To send the line as "
