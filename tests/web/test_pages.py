@@ -770,12 +770,12 @@ async def test_only_assets_are_served(tmp_path: Path) -> None:
             assert (await s.get(path)).status_code in (303, 404)
 
 
-def test_a_day_is_listed_by_its_time_and_names_what_repeats_on_it_once() -> None:
+def test_a_day_lists_what_people_planned_before_jobs_and_names_what_repeats_on_it_once() -> None:
     now = utc_now().replace(hour=6)
     hours = ((9, "event", "nine"), (7, "job", "seven"), (8, "job", "seven"))
     dated = [pages.Due(now.replace(hour=hour), kind, text, text) for hour, kind, text in hours]
     [day] = [each for each in pages._calendar(now, dated) if each["due"]]
-    assert [(each.at.hour, each.text) for each in day["due"]] == [(7, "seven"), (9, "nine")]
+    assert [(each.at.hour, each.text) for each in day["due"]] == [(9, "nine"), (7, "seven")]
 
 
 @pytest.mark.parametrize(("locale", "first"), [("en", "2026-11-22"), ("ja", "2026-11-22"), ("de", "2026-11-23")])

@@ -227,10 +227,10 @@ def _week_share(now: datetime, at: datetime) -> float:
 
 
 def _calendar(now: datetime, dated: Sequence[Due]) -> list[dict[str, Any]]:
-    """Five weeks from the first day of this one, each day with what is due by its time, and what repeats on it once."""
+    """Five weeks from the first day of this one, each day with what is planned before jobs, what repeats on it once."""
     first = (now - timedelta(days=(now.weekday() + (language() not in _MONDAY_FIRST)) % _WEEK)).date()
     by_day: dict[date, dict[str, Due]] = {}
-    for each in sorted(dated):
+    for each in sorted(dated, key=lambda one: (one.kind == "job", one)):
         by_day.setdefault(each.at.date(), {}).setdefault(each.id, each)
     days, today = [first + timedelta(days=number) for number in range(_CALENDAR_DAYS)], now.date()
     due = {day: list(by_day.get(day, {}).values()) for day in days}
