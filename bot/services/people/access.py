@@ -91,7 +91,7 @@ def configured_rules(config: Config) -> dict[str, Rule]:
 _Code = Annotated[str, Param("Pairing code, such as ABCD-2345", example="ABCD-2345")]
 _Person = Annotated[PersonId, Param("Person, such as discord:1234")]
 _Who = Annotated[str, Param("Person, role or server", example="discord:1234", suggests="decided")]
-_WHO = "discord:1234, @ana.bsky.social, bluesky:did:…, discord:role:1234 or discord:guild:1234"
+_WHO = "Such as discord:1234, @ana.bsky.social, bluesky:did:…, discord:role:1234 or discord:guild:1234"
 
 
 class SubjectArguments(Arguments):
