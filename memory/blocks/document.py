@@ -316,10 +316,6 @@ class BlockDocument:
         with _guard("taking a shallow snapshot"):
             return self._loro.export(loro.ExportMode.ShallowSnapshot(frontiers))
 
-    def has(self, version: int) -> bool:
-        """Whether it can go back to that version, which may have been cut off, erased, or lost in a repair."""
-        return version == self.base or version in {change.seq for change in self.changes()}
-
     def _at(self, version: int) -> loro.Frontiers:
         with _guard("looking for a version"):
             if version == 0 == self.base:

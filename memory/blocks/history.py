@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from memory.blocks.changes import Change, ChangeKind, Splice, Writer, by_words
+from memory.blocks.changes import EDIT, SYSTEM, Change, ChangeKind, Splice, Writer, by_words
 from memory.blocks.containers import parts_of, text_of, values_of
 from memory.blocks.document import Blob, BlockDocument, Made
 from memory.blocks.replay import BlockValues, Replay
@@ -154,6 +154,15 @@ class ChangeLog:
             raise Refused(
                 "version {version} is no longer stored; the history has {range}", version=version, range=self.range
             )
+
+    def read_as(self, version: int) -> int:
+        """The version with the text that somebody saw at `version`: itself or, if it was lost, the repair after it.
+
+        A repair restores the last rendered text as a new change after the lost ones.
+        """
+        later = next((change for change in self.changes if change.seq >= version), None)
+        lost = later is not None and later.seq == version + 1 and version > self.start
+        return version + 1 if later and lost and (later.writer, later.note) == (SYSTEM, EDIT) else version
 
 
 def history_of(document: BlockDocument, archives: Sequence[Blob] = ()) -> ChangeLog:

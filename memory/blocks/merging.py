@@ -14,6 +14,7 @@ from msgspec import Struct
 from memory.blocks import containers
 from memory.blocks.changes import ChangeKind, differing
 from memory.blocks.document import BlockDocument
+from memory.blocks.history import history_of
 from memory.blocks.records import Author, Block
 from memory.blocks.schemas import Field, ListSchema, rendered
 from memory.blocks.targets import Target
@@ -45,7 +46,7 @@ def known_version(author: Author, block: Block, document: BlockDocument) -> Know
         for change in since
         if author.turn is not None and (change.writer, change.turn) == (author.writer, author.turn)
     )
-    return KnownVersion(shown, own, others=len(own) < len(since) or not document.has(shown))
+    return KnownVersion(shown, own, others=len(own) < len(since) or shown < document.base)
 
 
 # ------------------------------------------------------------------------------------------------------ whole values
@@ -62,15 +63,16 @@ def set_seen(document: BlockDocument, target: Target, value: Any, known: KnownVe
     if known is None or not known.others or target.kind not in ("text", "list"):
         document.change(edit)
         return
-    if not document.has(known.version):
+    seen = history_of(document).read_as(known.version)
+    if seen < document.base:
         raise _changed(document, target)
-    since = [change.seq for change, made in document.walk(known.version) if target.name in made]
+    since = [change.seq for change, made in document.walk(seen) if target.name in made]
     if known.own.issuperset(since):
         document.change(edit)
         return
     if known.own.isdisjoint(since):
-        document.merge(known.version, target.name, edit)
-    elif document.merged(known.version, target.name, edit):  # the edit overlaps later changes, so the intent is unclear
+        document.merge(seen, target.name, edit)
+    elif document.merged(seen, target.name, edit):  # the edit overlaps later changes, so the intent is unclear
         raise _changed(document, target)
     containers.fitting(target, document.read(partial(containers.value_of, target=target)))
 
@@ -98,10 +100,11 @@ def place_of_item(document: BlockDocument, target: Target, number: int, known: K
     containers.items_of(target)
     if known is None:
         return number
-    if not document.has(known.version):
+    seen = history_of(document).read_as(known.version)
+    if seen < document.base:
         raise _changed(document, target)
-    since = {change.seq for change, made in document.walk(known.version) if target.name in made}
-    count, item, place = document.place_of(known.version, target.name, number)
+    since = {change.seq for change, made in document.walk(seen) if target.name in made}
+    count, item, place = document.place_of(seen, target.name, number)
     if not 1 <= number <= count:
         if not since & known.own:
             raise Refused(
@@ -123,7 +126,7 @@ def shown_text(document: BlockDocument, known: KnownVersion | None) -> str:
     if known is None:
         return document.text()
     try:
-        return document.look_at(known.version, containers.text_of)
+        return document.look_at(history_of(document).read_as(known.version), containers.text_of)
     except Refused as error:
         raise lines_changed(document.text()) from error
 

@@ -251,18 +251,6 @@ def test_it_holds_for_a_block_of_which_the_document_lost_its_beginning(tx: Tx) -
     assert "## todo\n1. c\n" in content(tx)
 
 
-def test_an_edit_of_a_version_that_damage_destroyed_is_refused_with_the_text(tx: Tx) -> None:
-    made(tx, new(content="one\n"))
-    append_block(tx, OWNER, "notes", "two\n")
-    agent = shown(tx)
-    tx.run("UPDATE memory_block_updates SET update_blob = x'00' WHERE seq = 2")
-    append_block(tx, OWNER, "notes", "three\n")
-    with pytest.raises(BlockChanged, match="one\ntwo\nthree"):
-        write_block(tx, agent, "notes", "one\ntwo\nmine\n")
-    with pytest.raises(BlockChanged, match="three"):
-        edit_lines(tx, agent, "notes", 2, 2, "mine")
-
-
 # ------------------------------------------------------------------------------------------------ the same, twice
 
 
