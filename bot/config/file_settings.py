@@ -108,7 +108,7 @@ class Patrol(Section):
     @validate_model(mode="after")
     def _one_checklist(self) -> "Patrol":
         if bool(self.task.strip()) == bool(self.file):
-            raise ValueError(_("a checklist: either its text as task, or the name of its file in patrols/ as file"))
+            raise ValueError(_('either "task", the text of a checklist, or "file", the name of a file in patrols/'))
         return self
 
 

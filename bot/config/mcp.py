@@ -64,7 +64,7 @@ class McpServer(Section):
     @validate_model(mode="after")
     def _named_tools_are_offered(self) -> "McpServer":
         if self.tools and (unknown := [tool for tool in self.read_only if tool not in self.tools]):
-            raise ValueError(_('read_only with names from the list tools, not "{name}"', name=unknown[0]))
+            raise ValueError(_('read_only with names that are also in tools, not "{name}"', name=unknown[0]))
         return self
 
 

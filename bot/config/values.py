@@ -144,7 +144,7 @@ def check_zone(text: str) -> str:
 
 def _check_token(token: SecretStr) -> SecretStr:
     if re.search(r"\s", token.get_secret_value()):
-        raise ValueError(_("only the value, without spaces, line breaks or a word before it"))
+        raise ValueError(_("only the value, without spaces, line breaks or a prefix such as “Bot”"))
     return token
 
 

@@ -111,7 +111,7 @@ class Background(Struct, frozen=True):
         if answer.model == OFFLINE:
             raise NoAnswer("offline", gettext_lazy("no language model answered"))
         if not answer.text.strip() or answer.finish == "filter":
-            raise NoAnswer("failed", gettext_lazy("the model returned nothing, or its provider withheld it"))
+            raise NoAnswer("failed", gettext_lazy("the model returned nothing, or its provider withheld the answer"))
         return answer
 
     async def _allow(self, database: Database, agent: Agent, spender: Spender, request: Request) -> Allowance:

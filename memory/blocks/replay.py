@@ -44,7 +44,7 @@ def not_back(lost: Sequence[str]) -> str:
     """The end of a sentence that names texts that could not be restored; empty if all could."""
     shown = join_lazy("; ", (gettext_lazy("“{text}”", text=_short(text)) for text in lost[:_MOST_SHOWN]))
     more = gettext_lazy(" and {more} more", more=len(lost) - _MOST_SHOWN) if len(lost) > _MOST_SHOWN else ""
-    told = gettext_lazy("; not restored, because others have changed this part: {shown}{more}", shown=shown, more=more)
+    told = gettext_lazy("; not restored, because of later changes by others: {shown}{more}", shown=shown, more=more)
     return told if lost else ""
 
 

@@ -24,7 +24,7 @@ AXES = ("creativity", "visual", "interaction", "completeness", "engagement")
 LONGEST, LONGEST_TECH, LONGEST_REVIEW = 300, 100, 8_000
 _ISSUE = (5, 199)  # characters of an issue
 NOT_KEPT = gettext_lazy(
-    "a finding must be numbered and have {least} to {most} characters; a review can have up to 20",
+    "each finding must be numbered and have {least} to {most} characters, and a review can have up to 20 findings",
     least=_ISSUE[0],
     most=_ISSUE[1],
 )

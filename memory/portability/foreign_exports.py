@@ -299,7 +299,7 @@ def version_1(path: Path) -> Iterator[Record]:
         found = {block.cid: block.content() for block in blocks}
     manifest = found.get(root)
     if not isinstance(manifest, dict) or manifest.get("version") != 3:
-        raise CarError("this is not a version 3 export of Pattern: its manifest does not say so")
+        raise CarError("this is not an export of Pattern in format 3, the only one that can be imported")
     seen: set[bytes] = {root}
     for cid, agent in _linked(manifest, found, seen, _is_agent):
         name = str(agent.get("name") or "Agent")

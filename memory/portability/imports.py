@@ -105,7 +105,7 @@ def verify(open_file: Opener, size: int, progress: Progress) -> VerifiedFile:
         root, blocks = read_blocks(source)
         for block in blocks:
             if found is not None:
-                raise CarError("the file continues after its end, at byte {offset}", offset=block.offset)
+                raise CarError("the file has extra data after its end, at byte {offset}", offset=block.offset)
             if about is None:
                 about = read_about(block.content(), known)
             elif block.cid == root:

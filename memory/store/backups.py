@@ -203,7 +203,7 @@ def _stage(
         return again
     except (OSError, driver.DatabaseError) as error:
         raise BackupFailed(
-            "{name} could not be restored: {error}. Nothing was changed: fix that, or choose another backup",
+            "{name} could not be restored: {error}. Nothing was changed. Fix the problem, or choose another backup",
             name=backup.name,
             error=error,
         ) from error
@@ -224,7 +224,7 @@ def _replace(folder: Path, backup: Backup, staged: Path, newer: list[Constellati
         (folder / UNFINISHED_RESTORE).unlink()
     except OSError as error:
         raise BackupFailed(
-            "{name} was restored only in part: {error}. Fix that, and restore it again before you start Carina",
+            "{name} was restored only in part: {error}. Fix the problem, and restore it again before you start Carina",
             name=backup.name,
             error=error,
         ) from error

@@ -40,7 +40,9 @@ async def set_up(session: BlueskySession, line: str) -> list[str]:
                 400,
                 "TooLong",
                 gettext_lazy(
-                    "with “{line}”, the profile's description would be over 256 characters", line=one_line(line)
+                    "with “{line}”, the profile's description would have more than 256 characters: shorten it, or "
+                    "give a shorter `--line`",
+                    line=one_line(line),
                 ),
             )
         record["description"] = text

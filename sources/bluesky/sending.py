@@ -339,7 +339,7 @@ class BlueskyEndpoint(Endpoint):
         what = f"{len(text)} characters{' with buttons' if buttons else ''}"
         raise DeliveryFailed(
             gettext_lazy(
-                "posts on Bluesky cannot be changed: {external_id} in {place} to {what}",
+                "posts on Bluesky cannot be edited: {external_id} in {place} ({what})",
                 external_id=external_id,
                 place=place,
                 what=what,

@@ -150,9 +150,9 @@ def test_a_whole_file_is_read(tmp_path: Path) -> None:
             PATROL + 'task = "look"\ncron = "61 * * * *"\n',
             'patrols[1].cron: found "61 * * * *"; expected a cron expression',
         ),
-        (PATROL, "a checklist: either its text as task, or the name of its file in patrols/ as file"),
+        (PATROL, 'either "task", the text of a checklist, or "file", the name of a file in patrols/'),
         (PATROL + 'name = "source-news"\ntask = "look"', 'a name that does not begin with "source-"'),
-        (PATROL + 'task = "look"\nfile = "look.md"\n', "a checklist: either its text as task"),
+        (PATROL + 'task = "look"\nfile = "look.md"\n', 'either "task", the text of a checklist'),
         (PATROL + 'file = "../look.md"\n', 'patrols[1].file: found "../look.md"; expected the name of a'),
         (
             PATROL + 'task = "look"\nname = "a b"\n',

@@ -41,7 +41,10 @@ def test_secrets_come_from_the_environment_and_are_redacted(tmp_path: Path) -> N
             '"WEATHER_KEY"; expected a variable that is set',
         ),
         ('[mcp.weather]\ncommand = "a"\nseconds = 61\n', "expected at most limits.tool_seconds, which is 60"),
-        ('[mcp.weather]\ncommand = "a"\ntools = ["b"]\nread_only = ["c"]\n', 'with names from the list tools, not "c"'),
+        (
+            '[mcp.weather]\ncommand = "a"\ntools = ["b"]\nread_only = ["c"]\n',
+            'with names that are also in tools, not "c"',
+        ),
         ('[mcp.weather]\ncommand = "a"\nask = "sometimes"\n', "ask"),
         (f'{AGENT}tools = ["mcp:weather"]\n', "has no table [mcp.weather]"),
         (f'{AGENT}tools = ["mcp:wether"]\n[mcp.weather]\ncommand = "a"\n', 'did you mean "weather"?'),

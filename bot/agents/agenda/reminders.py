@@ -121,7 +121,7 @@ def require_speaking_later(place: PlaceId, audience: Audience) -> None:
         )
 
 
-PRIVATELY = gettext_noop("It will arrive in direct messages.")
+PRIVATELY = gettext_noop("It will arrive in a direct message.")
 
 
 def apart(rows: Rows, people: tuple[PersonId, ...], place: PlaceId) -> str:

@@ -82,7 +82,7 @@ def offers(
             continue
         shown = one_line(each.name, _LONGEST_NAME)
         if len(found) == MOST_TOOLS:
-            too_many = gettext_noop("{tool}: the server has more than {most} tools; list the ones you want in tools")
+            too_many = gettext_noop("{tool}: the server has more than {most} tools; list the ones you want in `tools`")
             problems.append(gettext_lazy(too_many, tool=shown, most=MOST_TOOLS))
             continue
         try:

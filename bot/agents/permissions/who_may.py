@@ -65,9 +65,12 @@ class Action(StrEnum):
     HALT = gettext_noop("halt everything and release the halt"), Rank.ADMIN
     INBOX = gettext_noop("see and retry incoming messages"), Rank.ADMIN
     OUTBOX = gettext_noop("see, resend and discard undelivered messages"), Rank.OWNER
-    PRIVACY = gettext_noop("see, export and erase what is kept about themselves, and pause keeping it"), Rank.PERSON
+    PRIVACY = (
+        gettext_noop("see, export and erase what is kept about themselves, and pause data collection"),
+        Rank.PERSON,
+    )
     PRIVACY_OF_OTHERS = (
-        gettext_noop("see, export and erase what is kept about somebody else, and pause keeping it"),
+        gettext_noop("see, export and erase what is kept about somebody else, and pause data collection"),
         Rank.OWNER,
     )
     LINK = gettext_noop("link their own accounts"), Rank.PERSON

@@ -76,7 +76,7 @@ class SendMessageTool(StoreTool[SendArguments]):
         if not hearers.may_use(turn.scope.audience):
             reason = gettext_lazy("people who can read {target} have not seen this conversation", target=name)
             if stranger:
-                also = gettext_lazy("if you allow it, somebody in charge will be asked, too")
+                also = gettext_lazy("if you allow it, an approver will be asked, too")
                 reason = join_lazy("; ", (reason, also))
             require(Need(Kind.SOURCE, place, reason, asks=turn.person, once_only=True), context.permit)
         if stranger:

@@ -31,8 +31,8 @@ _HELP = (
         "answer was based on, and so does *Apps > {menu}* in the menu of a message."
     ),
     gettext_noop(
-        "**What agents use**: `/memory context` shows what they see when they answer here, `/memory project list` "
-        "what they learned from projects."
+        "**What agents use**: `/memory context` shows what they see when they answer here, and "
+        "`/memory project list` shows what they learned from projects."
     ),
     gettext_noop("**What happened**: `/summary show`, `/memory activity`, `/memory dream report`."),
     gettext_noop("**Talk to one of us by name**: `/chat agent` and `/chat group` suggest who is here."),

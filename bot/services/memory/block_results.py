@@ -264,7 +264,7 @@ class UndoResult(Result):
             lines[0] += " " + sentence(f"{undone} ({removed}, {restored})")
         if self.not_restored:
             parts = "; ".join(_("“{text}”", text=_excerpt([each])) for each in self.not_restored)
-            lines.append(_("Not restored, because others have changed this part: {parts}", parts=parts))
+            lines.append(_("Not restored, because of later changes by others: {parts}", parts=parts))
         if self.kept:
             lines.append(_("Left unchanged: {parts}", parts="; ".join(self.kept)))
         return [markup.text(line) for line in lines]

@@ -63,7 +63,8 @@ _Limit = Annotated[int, Field(ge=1, le=100), Param("Maximum number to show", met
 _Agent = Annotated[str, Param("Only this agent's memory", metavar="NAME", suggests="agents")]
 _Category = Annotated[str, Param("Only this category and those below it", metavar="PATH", suggests="categories")]
 _Tags = Annotated[
-    tuple[str, ...], Param("Only entries with this tag, or with all of several", metavar="WORD", suggests="tags")
+    tuple[str, ...],
+    Param("Only entries with this tag (if several are given, with all of them)", metavar="WORD", suggests="tags"),
 ]
 
 

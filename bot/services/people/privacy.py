@@ -99,7 +99,7 @@ WORDS = {
     "admission": (gettext_noop("access"), gettext_noop("pairing requests and approvals")),
     "identities": (gettext_noop("accounts and places"), gettext_noop("by which somebody is known")),
 }
-"""What each store holds, for who asks."""
+"""What each store holds, as shown to whoever asks."""
 
 
 @dataclass(frozen=True)
@@ -350,9 +350,9 @@ def _counted(stores: Mapping[str, int]) -> list[str]:
 
 def _left(stores: Mapping[str, int]) -> str:
     if not (left := _counted(stores)):
-        return _("left: none")
+        return _("remaining: none")
     bare = {store: count for store, count in stores.items() if count} == {"identities": 1}
-    return _("left: {left}", left=", ".join(left)) + (_(_BARE) if bare else "")
+    return _("remaining: {left}", left=", ".join(left)) + (_(_BARE) if bare else "")
 
 
 _BARE = gettext_noop(" (only the ID: it owns a constellation, or other accounts are linked to it)")
@@ -361,7 +361,7 @@ _BARE = gettext_noop(" (only the ID: it owns a constellation, or other accounts 
 class Privacy(Struct, frozen=True):
     """The privacy operations: for everybody their own data, for the owner anybody's."""
 
-    titles: ClassVar = {"privacy": "Show, export or erase the data kept about you, or pause keeping it"}
+    titles: ClassVar = {"privacy": "Show, export or erase what is kept about you, or pause data collection"}
 
     constellations: Constellations
     people: People
@@ -402,7 +402,7 @@ class Privacy(Struct, frozen=True):
         everything = {**about, "constellations": found, "accounts": await self._identities(whose)}
         return await asyncio.to_thread(Export(everything=everything, zone=zone).written, output)
 
-    @operation("privacy.pause", "Stop keeping and answering what you say until you resume", Action.PRIVACY, CHANGES)
+    @operation("privacy.pause", "Pause: do not keep or answer what you say until you resume", Action.PRIVACY, CHANGES)
     async def pause(self, caller: Caller, person: _Person = "") -> str:
         text = _("Paused: from now on, nothing {who} is kept or answered. `carina privacy resume{of}` ends that.")
         return await self._choose(caller, person, PrivacyChoice.PAUSED, text)

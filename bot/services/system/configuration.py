@@ -51,7 +51,7 @@ class SettingRow(Row):
 class ConfigurationFile(Struct, frozen=True):
     """The settings as of the start of the service, and the file in its current form."""
 
-    titles: ClassVar = {"config": "Compare carina.toml with the database, and apply it"}
+    titles: ClassVar = {"config": "Show and apply changes in carina.toml"}
 
     config: Config
     tables: Tables

@@ -180,7 +180,11 @@ class Inbox(ZonedService, frozen=True):
         if row.status is Status.DONE and row.last_error == inbox.DISCARDED:
             raise Refused(_GONE)
         if row.status is not Status.DEAD:
-            return _("I am already working on it.") if row.status is not Status.DONE else _("That has been answered.")
+            return (
+                _("I am already working on it.")
+                if row.status is not Status.DONE
+                else _("That has already been answered.")
+            )
         said = None if row.message is None else messages.of_id(tx, row.message)
         if said is not None and said.deleted_at is not None:
             raise Refused("The message was deleted, so there is nothing to answer.")

@@ -49,7 +49,7 @@ class Questions:
         limit = max(limit, _AGAIN_SECONDS) if text in self._running else limit
         task = self._started(text, self._embedder)
         if task is None:
-            return QuestionVector(name, None, gettext_lazy("the embedding model has too much to do"))
+            return QuestionVector(name, None, gettext_lazy("the embedding model is overloaded"))
         await asyncio.wait({task}, timeout=limit)
         if not task.done():
             late = gettext_lazy("the embedding model took more than {seconds:g} s", seconds=limit)

@@ -191,7 +191,7 @@ async def test_who_asked_and_the_owner_have_it_answered_after_all_also_after_a_r
         await service.settled()
         assert platform.texts() == [GIVEN_UP, "Now."]
         assert [post.buttons for post in platform.posts] == [ANSWERED, ANSWERED, None], "nothing is left to press"
-        assert await retried(service, who.id, number) == "That has been answered."
+        assert await retried(service, who.id, number) == "That has already been answered."
 
 
 @pytest.mark.parametrize("number", ["{}", "7", "x", "#9999999999999999999999999"])

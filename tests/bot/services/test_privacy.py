@@ -456,7 +456,7 @@ async def test_of_who_owns_a_constellation_a_bare_id_stays_and_the_receipt_says_
     receipt = await asked(service, "erase", OLGA.id, person=row["owner_id"])
     text = written(receipt)
     assert (
-        "left: accounts and places: 1 (only the ID: it owns a constellation, or other accounts are linked to it)"
+        "remaining: accounts and places: 1 (only the ID: it owns a constellation, or other accounts are linked to it)"
         in text
     )
 

@@ -194,7 +194,7 @@ def test_what_cannot_be_done_again_is_told_with_its_words(tx: Tx) -> None:
     assert (content(tx), done.plan.lost) == ("Ana likes juice.\nHer cat is old.\n", ("coffee with milk",))
     with pytest.raises(Refused, match="nothing to redo here: others have changed what your change") as refused:
         redo(edit, AGENT)
-    assert "not restored, because others have changed this part: “coffee with milk”" in str(refused.value)
+    assert "not restored, because of later changes by others: “coffee with milk”" in str(refused.value)
 
 
 ACTS = st.lists(st.tuples(st.sampled_from(["edit", "edit", "undo", "redo"]), st.text("ab", max_size=4)))

@@ -295,7 +295,7 @@ def test_items_are_put_back_beside_what_others_put_there_meanwhile(tx: Tx) -> No
     assert listed(tx) == ["walk", "swim", "run"]
     undo(mine, AGENT)
     add_item(tx, author(writer=PERSON), "notes", "tasks", "read")
-    with pytest.raises(Refused, match="not restored, because others have changed this part: “tasks: run”"):
+    with pytest.raises(Refused, match="not restored, because of later changes by others: “tasks: run”"):
         redo(mine, AGENT)  # the list is full
     assert listed(tx) == ["walk", "swim", "read"]
 

@@ -346,7 +346,7 @@ def test_blocks_that_are_missing_twice_there_or_added_are_refused(car: Path, tmp
         ([first, *rest[1:]], "lacks some of the records"),
         ([first, rest[0], *rest], "in the file twice"),
         (found[:-1], "its last block"),
-        ([*found, first], "continues after its end"),
+        ([*found, first], "extra data after its end"),
         ([first, (cid_of(stray), stray), *rest], "does not mention"),
     ):
         file = put_together(tmp_path / "wrong.car", root, wrong)

@@ -490,7 +490,7 @@ async def test_questions_do_not_pile_up_and_end_with_the_service() -> None:
     inner.gate = asyncio.Event()
     questions = Questions(inner, seconds=0)
     reasons = [(await questions.ask(f"question {number}")).reason for number in range(6)]
-    assert reasons == ["the embedding model took more than 0 s"] * 4 + ["the embedding model has too much to do"] * 2
+    assert reasons == ["the embedding model took more than 0 s"] * 4 + ["the embedding model is overloaded"] * 2
     await questions.aclose()
     assert questions._running == {}
 

@@ -179,7 +179,7 @@ async def test_carrying_words_from_a_dm_asks_who_said_them_and_for_a_stranger_th
     assert labels(card) == LABELS
     assert words in card.text
     assert f"What: Say “{words}” in \\#hall in Home (`send_message`)" in card.text
-    assert "if you allow it, somebody in charge will be asked, too" in card.text
+    assert "if you allow it, an approver will be asked, too" in card.text
     assert words in (await cleo.press(card, "Details")).text
     assert await t.olga.autocomplete("permits approve", "request", "") == []
     refused(await t.olga.command("permits approve", {"request": str(request)}), "no such request for you to answer")

@@ -129,7 +129,7 @@ async def test_settings_are_pages_on_which_each_changes_what_is_theirs(tmp_path:
         assert "Quiet hours: none" in own.text
         assert "where you ask an agent for them, but in direct messages if you use a command." in own.text
         task = {"text": "soup", "when": "in 20 minutes"}
-        private = "It will arrive in direct messages."
+        private = "It will arrive in a direct message."
         assert private in (await t.ana.command("remind me", task, t.general)).text
         assert private not in (await t.ana.command("remind me", {**task, "where": "here"}, t.general)).text
         assert private not in (await t.ana.command("remind me", task, t.ana.direct)).text

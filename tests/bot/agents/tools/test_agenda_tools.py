@@ -117,7 +117,7 @@ def test_a_reminder_that_does_not_come_where_it_is_set_says_so(tx: Tx, kind: str
     turn = replace(TURN, place=HALL.id, scope=Scope(person_audience(ANN.id)))
     given = ReminderArguments(operation="set", text="tea", when="in 5 minutes")
     made = REMINDERS.work(tx, replace(CONTEXT, turn=turn), given)
-    assert made.text.endswith("It will arrive in direct messages.") == told
+    assert made.text.endswith("It will arrive in a direct message.") == told
 
 
 def test_what_is_done_is_not_put_off(tx: Tx) -> None:

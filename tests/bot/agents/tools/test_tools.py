@@ -140,7 +140,7 @@ async def test_a_stranger_is_told_that_somebody_else_is_asked_after_them(service
     scene = Scene(service)
     await scene.shown(HALL)
     text, _ok = only(await scene.do(tell("hall"), place=ATTIC, speaker=replace(ANN, trust=Trust.STRANGER)))
-    assert "have not seen this conversation; if you allow it, somebody in charge will be asked, too." in text
+    assert "have not seen this conversation; if you allow it, an approver will be asked, too." in text
 
 
 async def test_what_is_said_is_split_as_much_as_its_place_needs(
