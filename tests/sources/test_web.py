@@ -83,7 +83,7 @@ async def test_a_long_page_is_cut_and_not_read_to_its_end() -> None:
         ("/image", "sent image/png"),
         ("/binary", "cannot be read as text"),
         ("/packed", "compressed"),
-        ("/round", "more than 5 redirects"),
+        ("/round", "redirected more than 5 times"),
         ("/kind", "sent something else"),
         ("/inside?to=https://example.org/" + "x" * 2_000, "is not a web URL"),
     ],

@@ -305,7 +305,7 @@ async def test_a_feed_that_never_ends_or_leads_on_and_on_is_given_up(tmp_path: P
         await asyncio.wait_for(here.look(), 20)
         assert len(served.asked) == 1
         served.to = served.url
-        assert "more than 5 redirects" in (await here.look()).detail
+        assert "redirected more than 5 times" in (await here.look()).detail
 
 
 async def test_a_watched_folder_with_many_files(tmp_path: Path) -> None:

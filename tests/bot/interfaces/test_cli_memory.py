@@ -148,7 +148,7 @@ def test_a_field_is_set_by_hand_as_its_type_wants_it(tmp_path: Path) -> None:
     assert "energy: 3" in said(tmp_path, "edit", "current_state", "--field", "mood", "--text", "calm")["text"]
     assert "energy" in refused("current_state", "energy", "lots")
     assert "energy" in refused("current_state", "vigour", "3"), "which there are"
-    assert refused("note", "energy", "3").endswith("one text, without fields.\n")
+    assert refused("note", "energy", "3").endswith("plain text, without fields.\n")
     carina(tmp_path, "memory", "edit", "current_state", "--text", "energy: 4").refused("`--field NAME`")
     listed = said(tmp_path, "edit", "active_context", "--field", "recent_events", "--text", "moved house\nnew job\n")
     assert "moved house" in listed["text"]

@@ -237,7 +237,7 @@ def test_a_second_time_flags_add_to_env_and_leave_the_file(tmp_path: Path) -> No
     (tmp_path / ".env").write_text("GROQ_API_KEY=k\n", "utf-8")
     assert f"Wrote {tmp_path / '.env'}. Next" in carina(tmp_path, "init", "--model", "groq:small").said()
     assert (tmp_path / ".env").read_text("utf-8") == "GROQ_API_KEY=k\nCARINA_MODEL=groq:small\n"
-    assert "edit it. For a language model" in carina(tmp_path, "init", "--name", "other").stderr
+    assert "Edit it by hand. To set up a language model" in carina(tmp_path, "init", "--name", "other").stderr
     assert (tmp_path / "carina.toml").read_text("utf-8") == "# mine\n"
 
 

@@ -106,7 +106,7 @@ async def test_what_of_a_review_is_not_kept_is_said(tmp_path: Path) -> None:
     async with talked(tmp_path, Setting(model), said(review, 1)) as service:
         ((told, _),) = results(service.model.requests[-1])
         by_hand = await door(service).call("project.review", HERS, {"text": review})
-    assert told.startswith("kept:\n- found in 1 review: No tests here\nnot kept: a finding must be numbered")
+    assert told.startswith("kept:\n- found in 1 review: No tests here\nnot kept: each finding must be numbered")
     assert told.endswith("\n- meh")
     lines = by_hand.terminal(Plain("UTC", NOON)).splitlines()
     assert [line.partition(" (")[0] for line in lines[:1] + lines[2:]] == ["Saved:", "Not saved", "- meh"]

@@ -63,7 +63,7 @@ async def test_a_listing_and_filters_that_fit_nothing_are_told_in_the_readers_la
     with speaking("de"):
         assert (await shown(text="")).endswith("Das sind die neuesten. Mit Suchwörtern wird gesucht.")
         unmet = await shown(text="stork", domain="tasks", role="user")
-        assert unmet == "Nichts wurde durchsucht: Der Filter „role“ passt zu nichts davon."
+        assert unmet == "Nichts wurde durchsucht: Der Filter „role“ passt zu nichts, was du durchsuchen wolltest."
 
 
 async def test_a_task_is_found_without_a_domain_and_says_its_state(made: Registry) -> None:
