@@ -315,7 +315,9 @@ async def test_strangers_never_read_why_no_model_answers_and_the_owner_does_once
                 await sky.server.wait_for_post(sky.bot, 1)
             await sky.until(
                 lambda: found(
-                    sky, "SELECT 1 FROM outbox WHERE key GLOB 'notice/trouble/*' AND instr(content, ?)", "Until one does, people"
+                    sky,
+                    "SELECT 1 FROM outbox WHERE key GLOB 'notice/trouble/*' AND instr(content, ?)",
+                    "Until one does, people",
                 )
             )
             await sky.looked(10)

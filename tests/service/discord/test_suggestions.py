@@ -79,7 +79,9 @@ async def test_entries_are_found_by_what_they_are_about(offline_archive: Live) -
     t = offline_archive
     for text, label in (("The boat lies at the north pier.", "boat"), ("The car stands in the yard.", "car")):
         form = await t.olga.command("memory archival add")
-        assert (await t.olga.submit_modal(form, {"text": text, "label": label})).text.startswith("Carina will remember it")
+        assert (await t.olga.submit_modal(form, {"text": text, "label": label})).text.startswith(
+            "Carina will remember it"
+        )
     found = await t.olga.command("memory archival search", {"text": "where is the boat?"})
     assert found.ephemeral
     said, entry, how = found.text.splitlines()
