@@ -1,6 +1,6 @@
-"""A hook of MkDocs: the pages that are made from the code, and those that the repository has elsewhere.
+"""A hook of MkDocs that adds the pages generated from the code, and those that are elsewhere in the repository.
 
-Pages link to files of the repository as a reader of the repository needs it; in the site these become pages.
+Links to those files work in the repository; in the site, they lead to the pages.
 """
 
 import importlib
@@ -8,6 +8,8 @@ import inspect
 import pkgutil
 import re
 from collections.abc import Iterator
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -43,8 +45,8 @@ def on_page_markdown(markdown: str, **_more: Any) -> str:
 
 
 def _tools() -> Iterator[str]:
-    yield "# Tools\n\nWhat agents can call, in the words that models read. An agent has the tools that its setting"
-    yield "[`tools`](settings.md#agents) names. [MCP servers](mcp.md) add others."
+    yield "# Tools\n\nThe tools that agents can call, as models read about them. The setting [`tools`](settings.md#agents) says"
+    yield "which of them an agent has. [MCP servers](mcp.md) add others."
     for name, kind in sorted(_classes().items()):
         told = spec_of(name, kind.description, kind.arguments, ())
         yield f"\n## {name}\n\n{told.description}\n"
@@ -53,7 +55,7 @@ def _tools() -> Iterator[str]:
             yield "| argument | what it is |\n|---|---|"
         for field, schema in fields.items():
             about = "; ".join(
-                filter(None, (", ".join(map(str, schema.get("enum", ()))), schema.get("description", "")))
+                filter(None, (", ".join(filter(None, schema.get("enum", ()))), schema.get("description", "")))
             )
             yield f"| `{field}` | {_cell(about)} |"
     yield ""
@@ -71,12 +73,12 @@ def _classes() -> dict[str, Any]:
 
 
 def _api() -> Iterator[str]:
-    yield "# HTTP API\n\n[Dashboard and API](web.md#api) explains how to get a token, and what answers, errors and"
-    yield "repeated requests look like. A running service describes all of it in `/openapi.json`.\n"
+    yield "# HTTP API\n\n[Dashboard and API](web.md#api) explains tokens, errors and repeated requests. A running service"
+    yield "describes its whole API in `/openapi.json`.\n"
     yield "## Addresses\n\n| address | what it does |\n|---|---|"
-    for method, path, handler in PROGRAMS:
+    for (path, handler), routes in groupby(PROGRAMS, itemgetter(1, 2)):
         about = (inspect.getdoc(handler) or "").partition("\n")[0]
-        yield f"| `{method} {path}` | {_cell(about)} |"
+        yield f"| `{', '.join(method for method, *_ in routes)} {path}` | {_cell(about)} |"
     yield "\n## Operations\n\nUse `GET /api/v1/NAME` for operations that only read,"
     yield "and `POST` with a JSON object for all others.\n"
     yield "| operation | what it does | arguments |\n|---|---|---|"

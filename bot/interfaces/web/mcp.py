@@ -14,7 +14,7 @@ from bot.interfaces.web.request import Context
 
 
 async def serve(ctx: Context) -> Response:
-    """The tools of `carina mcp`, over streamable HTTP."""
+    """Offer the tools of `carina mcp` over streamable HTTP."""
     # Only here: loading it takes a second.
     tools: Any = await asyncio.to_thread(importlib.import_module, "bot.interfaces.mcp_server")
 

@@ -174,6 +174,7 @@ async def _given(ctx: Context, declared: Operation) -> dict[str, Any]:
 
 
 async def describe(ctx: Context) -> Response:
+    """Describe the API as an OpenAPI document."""
     paths = {f"/api/v1/{name}": _path(declared) for name, declared in sorted(offered(ctx).items())}
     chat = {"summary": "Talk to an agent or a group", "operationId": "chat.completions", "responses": _responses()}
     return JSONResponse(
