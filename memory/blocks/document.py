@@ -2,7 +2,7 @@
 
 SQLite holds the truth as blobs: a checkpoint and the updates after it, each with a checksum that is verified before
 Loro sees the bytes. A document in memory lives for one edit, or a few in a row (`memory.blocks.store`). Loro's own
-errors are plain BaseExceptions; this module turns all of them into `BlockCorrupt`.
+errors are plain BaseExceptions; this module turns them into `BlockCorrupt`.
 """
 
 from __future__ import annotations
@@ -37,6 +37,8 @@ _LATER_PEER = 2**63 + 1
 """Higher than every stored peer: of two insertions at one position, the one of the higher peer comes later."""
 _NEVER_MERGE = -1  # 0 would still merge commits of the same second
 _DIGEST_BYTES = 8
+_NOT_DAMAGE = (KeyboardInterrupt, SystemExit, MemoryError, ImportError)
+"""Errors that say nothing of the document, although they are raised while Loro works on it."""
 _LISTED = b'{"v": 1'
 """How an archive of an earlier version begins, which lists its changes in Loro's interchange format."""
 
@@ -99,7 +101,7 @@ def _guard(doing: str) -> Iterator[None]:
     """Turns any error of Loro, panics too, into BlockCorrupt. The document must not be used afterward."""
     try:
         yield
-    except (KeyboardInterrupt, SystemExit, ImportError, StoreError):  # without Loro, nothing is known of the document
+    except (*_NOT_DAMAGE, StoreError):
         raise
     except BaseException as error:
         raise BlockCorrupt("the block's document is damaged ({doing}: {error})", doing=doing, error=error) from error
@@ -148,7 +150,7 @@ class BlockDocument:
                 status = self._loro.import_json_updates(data.partition(b"\n")[2].decode())
             else:
                 status = self._loro.import_(data)
-        except (KeyboardInterrupt, SystemExit):
+        except _NOT_DAMAGE:
             raise
         except BaseException as error:
             raise UnsoundBlob(blob.kind, blob.seq, gettext_lazy("cannot be read: {error}", error=error)) from error
@@ -240,22 +242,22 @@ class BlockDocument:
             now = copy.get_cursor_pos(cursor)
             return len(items), items[number - 1], None if now.update is not None else now.current.pos + 1
 
-    def walk(self, after: int) -> Iterator[tuple[Change, Made]]:
-        """The changes after a version, oldest first, each with what it did."""
-        for change, _copy, events in self._stepped(after):
+    def walk(self, after: int, to: int | None = None) -> Iterator[tuple[Change, Made]]:
+        """The changes after a version, up to and with another one, oldest first, each with what it did."""
+        for change, _copy, events in self._stepped(after, to):
             with _guard("reading a change"):
                 made = dict(item for event in events for each in event.events for item in _made(each))
             yield change, made
 
-    def texts(self, after: int) -> Iterator[tuple[Change, str]]:
-        """The changes after a version, oldest first, each with the text that it left."""
-        for change, copy, _events in self._stepped(after):
+    def texts(self, after: int, to: int) -> Iterator[tuple[Change, str]]:
+        """The same changes, each with the text that it left."""
+        for change, copy, _events in self._stepped(after, to):
             with _guard("reading an older text"):
                 text = containers.text_of(copy)
             yield change, text
 
-    def _stepped(self, after: int) -> Iterator[tuple[Change, loro.LoroDoc, Sequence[loro.DiffEvent]]]:
-        """The changes after a version, each with a copy as it was then and what Loro tells of it.
+    def _stepped(self, after: int, to: int | None) -> Iterator[tuple[Change, loro.LoroDoc, Sequence[loro.DiffEvent]]]:
+        """These changes, each with a copy as it was then and what Loro tells of it.
 
         Each is imported into a copy that has only the older ones: to check out one version after the other takes ten
         times as long in a document that was cut.
@@ -266,13 +268,14 @@ class BlockDocument:
             if after:
                 copy.import_(self._loro.export(loro.ExportMode.StateOnly(frontiers)))
             told = copy.subscribe_root(events.append)
-        for number, (change, metas) in self._metas().items():
-            if number > after:
-                events.clear()
-                with _guard("going through the history"):
-                    copy.import_(self._loro.export(loro.ExportMode.UpdatesInRange([*map(_span_of, metas)])))
-                yield change, copy, events
-        with _guard("going through the history"):
+        try:
+            for number, (change, metas) in self._metas().items():
+                if after < number <= (self.version if to is None else to):
+                    events.clear()
+                    with _guard("going through the history"):
+                        copy.import_(self._loro.export(loro.ExportMode.UpdatesInRange([*map(_span_of, metas)])))
+                    yield change, copy, events
+        finally:
             told.unsubscribe()
 
     def _copy(self, frontiers: loro.Frontiers) -> loro.LoroDoc:

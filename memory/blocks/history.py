@@ -83,10 +83,7 @@ class ChangeLog:
     def _made(self, after: int) -> Iterator[tuple[Change, Made]]:
         for document, end in self._spans:
             if end > after:
-                for change, made in document.walk(max(document.base, after)):
-                    if change.seq > end:
-                        break
-                    yield change, made
+                yield from document.walk(max(document.base, after), end)
 
     @property
     def _spans(self) -> list[tuple[BlockDocument, int]]:
@@ -119,9 +116,7 @@ class ChangeLog:
                 continue
             start = numbers[first - 1] if first else document.base
             text = document.look_at(start, text_of)
-            for change, after in document.texts(start):
-                if change.seq > min(end, max(wanted)):
-                    break
+            for change, after in document.texts(start, min(end, max(wanted))):
                 found += [Step(change, text, after)] if change.seq in wanted else []
                 text = after
         return found

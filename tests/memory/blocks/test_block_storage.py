@@ -108,6 +108,15 @@ def test_a_missing_library_is_not_taken_for_a_damaged_document(monkeypatch: pyte
         BlockDocument()
 
 
+@pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt])
+def test_an_error_that_says_nothing_of_the_document_is_not_damage(error: type[BaseException]) -> None:
+    def failing(_loro: object) -> None:
+        raise error
+
+    with pytest.raises(error):
+        BlockDocument().change(failing)
+
+
 # ---------------------------------------------------------------- storage and damage
 
 
