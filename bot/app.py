@@ -19,9 +19,9 @@ from bot.interfaces.telemetry import Telemetry
 from bot.interfaces.web.conversations import Talk
 from bot.interfaces.web.server import PageMarks, WebParts, WebServer
 from bot.runtime.supervision import Work, failure_words
-from bot.services.composition import ServedConstellations, Services
 from bot.services.idempotent_requests import IdempotentRequests
-from bot.services.served_folder import ServedRegistry, open_shared
+from bot.services.served_constellations import ServedConstellations, ServedRegistry, Services
+from bot.services.served_folder import open_shared
 from bot.services.system.restart import Restart
 from memory import agents
 from memory.store.clock import Clock, utc_now

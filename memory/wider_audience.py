@@ -17,8 +17,8 @@ from memory.blocks.containers import parts_of
 from memory.blocks.history import ChangeLog
 from memory.blocks.repair import open_block
 from memory.blocks.revert import Hand
+from memory.blocks.schema_paths import SAVED
 from memory.blocks.schemas import ListSchema, TextSchema
-from memory.blocks.targets import SAVED
 from memory.knowledge import entries, entry_changes
 from memory.knowledge.entries import Entry
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope

@@ -37,7 +37,9 @@ MEMORY_LAYERS = (
 STARTS = ("bot/interfaces/cli/", "bot/__main__.py")
 """The command line starts the program, so it alone may import composition."""
 
-DOCUMENTS = ("changes", "containers", "document", "history", "replay", "schemas", "sequence", "targets")
+DOCUMENTS = (
+    *("changes", "containers", "document", "history", "replay", "schema_paths", "schemas", "sequence_history"),
+)
 DOCUMENTS_KNOW = (
     *("memory.store.clock", "memory.store.errors", "memory.store.fulltext", "memory.store.ids"),
     *("memory.store.lazy", "memory.store.records"),

@@ -11,6 +11,7 @@ from msgspec import Struct, field
 
 from bot.agents.permissions import approval_requests
 from bot.agents.permissions.who_may import Selves
+from bot.config import Config
 from memory.knowledge.working_memory import PATROL
 from memory.people.audience import PUBLIC, Audience, Scope, Trust
 from memory.queue import inbox, messages, outbox, turns
@@ -42,6 +43,13 @@ class Rates(Struct, frozen=True):
 
 
 NO_LIMITS = Rates()
+
+
+def configured_rates(config: Config) -> Rates:
+    """The rate limits; lower in public places."""
+    limits, bluesky = config.limits, config.bluesky
+    public = Rates(bluesky.person_per_hour, 0, limits.all_per_hour, bluesky.thread_per_hour)
+    return Rates(limits.person_per_hour, limits.guild_per_hour, limits.all_per_hour, sources={"bluesky": public})
 
 
 def refuse(tx: Tx, rates: Rates, rows: list[InRow], selves: Selves, now: datetime) -> bool:

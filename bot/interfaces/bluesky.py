@@ -12,7 +12,7 @@ from bot.agents.owner_notices import owner_notices
 from bot.agents.permissions.who_may import Approver
 from bot.config import Config
 from bot.errors import UserError
-from bot.services.composition import ServedConstellations, Services
+from bot.services.served_constellations import ServedConstellations, Services
 from memory import activity
 from memory.people.access import Rule
 from memory.people.audience import PUBLIC, Trust

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from bot.errors import UserError
 from bot.runtime.router import Router
-from bot.services.composition import Services
+from bot.services.served_constellations import Services
 from memory import group_runs
 from memory.queue import inbox, outbox
 from memory.queue.inbox import InRow, Status

@@ -1,6 +1,6 @@
 """Failed turns: tried again later, split into their messages, or given up."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 
 from msgspec import Struct
@@ -8,6 +8,7 @@ from msgspec import Struct
 from bot.agents import turn_events
 from bot.agents.context import interrupted_work
 from bot.agents.turn_deps import TurnDeps
+from bot.config import Config
 from memory.people.audience import OWNER, PUBLIC, Scope
 from memory.people.identities import place_named
 from memory.queue import inbox, outbox, turns
@@ -16,6 +17,7 @@ from memory.queue.outbox import PressButtons, TextDetail
 from memory.store.database import Database, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import PlaceId, TurnId, code, place_source
+from memory.store.records import replace
 from sources.text import place_title
 from texts import TextError, _, gettext_noop, join_lazy, language, ngettext, packed, reason_of, unpacked
 
@@ -44,6 +46,12 @@ class RetryPolicy(Struct, frozen=True):
     merge_most: float = 5
     streams: bool = False
     careful_before: datetime = _LONG_AGO
+
+
+def configured_retries(config: Config, started: datetime) -> Callable[[str], RetryPolicy]:
+    usual = RetryPolicy(attempts=config.limits.attempts, careful_before=started)
+    special = {"discord": replace(usual, merge=config.discord.merge_seconds), "terminal": replace(usual, streams=True)}
+    return lambda source: special.get(source, usual)
 
 
 class TurnRetries(Struct, frozen=True):

@@ -1,17 +1,12 @@
-"""Composes one constellation: its runtime, and every service for people.
-
-What the constellations of a process share is created once by `bot.app`, or by a command that works on the files, and is
-passed in as `Shared`.
-"""
+"""Composes one constellation: its runtime, and every service for people."""
 
 import dataclasses
 import functools
 from collections import ChainMap
-from collections.abc import AsyncIterator, Iterable, Mapping
-from contextlib import ExitStack, asynccontextmanager
-from datetime import datetime, timedelta
+from collections.abc import Mapping
+from contextlib import ExitStack
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from bot.agents import patrols
 from bot.agents.agenda.calendar_events import EventJob
@@ -19,30 +14,20 @@ from bot.agents.agenda.personal_messages import PersonalMessages
 from bot.agents.agenda.quiet_hours import owners_quiet
 from bot.agents.agenda.reminders import ReminderJob
 from bot.agents.data_source_checks import DataSources
-from bot.agents.mcp import Servers
 from bot.agents.owner_notices import owner_notices
-from bot.agents.permissions.approval_requests import Broker
-from bot.agents.rate_limits import Rates
+from bot.agents.rate_limits import configured_rates
 from bot.agents.tools import make_tools, web_tools
 from bot.agents.tools.halt import EmergencyHaltTool
 from bot.agents.tools.recall import RecallTool
-from bot.agents.turn_deps import Limits, TurnDeps, TypingPeople
-from bot.config import Config
-from bot.models.catalog import ModelSelection
+from bot.agents.turn_deps import Limits, TurnDeps
 from bot.redactor import Redactor
 from bot.runtime.configured_constellation import load_routing, seed_routing
 from bot.runtime.constellation import ConstellationRuntime
 from bot.runtime.group_routing import RoutingTable
-from bot.runtime.halt import HaltState
-from bot.runtime.intake import AudienceResolver, SharedParts
-from bot.runtime.open_constellations import OpenConstellations
 from bot.runtime.previews import Broadcast, Previews, Progress, TypingIndicator
-from bot.runtime.replication import Replication
-from bot.runtime.router import Router
 from bot.runtime.supervision import Work
 from bot.services.agents.addressees import Addressees
 from bot.services.agents.agents import Agents
-from bot.services.agents.constellations import ConstellationCommands
 from bot.services.agents.coordination import Coordination
 from bot.services.agents.costs_and_budgets import Spending, configured_budgets
 from bot.services.agents.groups import Groups
@@ -60,195 +45,50 @@ from bot.services.memory.search import Search
 from bot.services.memory.summaries import Summaries
 from bot.services.memory.unattended_turns import UnattendedTurns
 from bot.services.memory.why import Why
-from bot.services.people.access import Access, configured_rules
 from bot.services.people.agenda import Agenda
 from bot.services.people.approvals import Approvals
-from bot.services.people.erasure_everywhere import Eraser
-from bot.services.people.ignored_people import Choices
-from bot.services.people.people import Accounts, KnownPeople
-from bot.services.people.place_settings import AccountSettings, Places, open_places
-from bot.services.people.privacy import Privacy
-from bot.services.people.sign_in_links import SignInLinks
+from bot.services.people.people import KnownPeople
+from bot.services.people.place_settings import Places, open_places
 from bot.services.people.tasks import TaskLists
-from bot.services.people.web_access import WebAccess
 from bot.services.registry import Clocks, Guard, Registry
-from bot.services.status import Doctor, FrontEndStates, Status
-from bot.services.system.backups import Backups, Databases
+from bot.services.served_constellations import ServedConstellations, Services, Shared
+from bot.services.status import Doctor, Status
+from bot.services.system.backups import Backups
 from bot.services.system.configuration import ConfigurationFile
+from bot.services.system.databases import Databases
 from bot.services.system.halt import Halt
 from bot.services.system.inbox import Inbox
 from bot.services.system.jobs import Schedule, built_in_jobs
 from bot.services.system.missed_messages import Gaps, HeardPlaces
 from bot.services.system.outbox import Outbox
-from bot.services.system.restart import Restart
 from bot.services.system.sources import SourceSettings
 from bot.upkeep import entry_expansion
 from bot.upkeep.background_calls import Background, UpkeepDeps
 from bot.upkeep.compaction import Compactor
 from bot.upkeep.dream_run import DreamRun
-from bot.upkeep.embedding import Embedders, Embedding
+from bot.upkeep.embedding import Embedding
 from bot.upkeep.entry_expansion import ExpansionJob
 from bot.upkeep.evaluations import EvaluationJob
 from bot.upkeep.housekeeping import Housekeeping, IdleMonitor, IntegrityMonitor
 from bot.upkeep.inference_consent import ConsentRequests
 from bot.upkeep.prompts import FOLDER
 from bot.upkeep.scheduled_summaries import SummaryJob
-from memory import jobs
 from memory.people import person_settings
-from memory.queue import inbox
-from memory.store.clock import Clock
-from memory.store.constellations import Constellation, Constellations
-from memory.store.data_folder import DataFolder
-from memory.store.database import Database, Rows
-from memory.store.ids import ConstellationId, PersonId
+from memory.store.constellations import Constellation
+from memory.store.database import Database
+from memory.store.ids import PersonId
 from memory.store.records import replace
-from scheduler.job_kinds import OpenConstellation
-from scheduler.runner import Runner
 from sources.base import Endpoint
-from sources.terminal import SOURCE, Journal, TerminalEndpoint, TerminalSource
+from sources.terminal import SOURCE, TerminalEndpoint, TerminalSource
 from sources.web import Reader
 
-SETTLE_SECONDS = 5.0  # for earlier messages to be stored
 _MEANING_SECONDS = 3.0  # for a command's question: it may have to load the model, which a service did long ago
 
 
-class Shared(Struct, frozen=True):
-    config: Config
-    clock: Clock
-    folder: DataFolder
-    constellations: Constellations
-    configured: ConstellationId
-    """The configured constellation, to which all unassigned places belong."""
-    home: Database
-    """The configured one's database, which also has the settings of accounts: it is always open."""
-    accounts: AccountSettings
-    parts: SharedParts
-    endpoints: dict[str, Endpoint]
-    """By source, without the terminal, which each constellation has for itself; front ends are added later."""
-    models: ModelSelection
-    embedders: Embedders
-    mcp: Servers
-    halt: HaltState
-    broker: Broker
-    choices: Choices
-    audience: AudienceResolver
-    journal: Journal
-    restart: Restart
-    replication: Replication
-    sign_in_links: SignInLinks
-    web_access: WebAccess
-    started: datetime
-    at_rest: bool = False
-    """For a command on files that no service uses: nothing is created, scheduled or started."""
-    fronts: FrontEndStates = field(default_factory=FrontEndStates)
-    typing: TypingPeople = field(default_factory=TypingPeople)
-
-
-class Services(Struct, frozen=True):
-    runtime: ConstellationRuntime
-    events: Broadcast
-    terminal: tuple[TerminalSource, TerminalEndpoint]
-    approvals: Approvals
-    access: Access
-    places: Places
-    schedule: Schedule
-    heard_places: HeardPlaces
-    fronts: FrontEndStates
-    embedding: Embedding
-    talking: Addressees
-    data_sources: SourceSettings
-    gaps: Gaps
-    registry: Registry
-    privacy: Privacy
-    halt: HaltState
-
-    @property
-    def database(self) -> Database:
-        return self.runtime.database
-
-
-class ServedConstellations:
-    """The constellations of a data folder, each opened with its services on demand."""
-
-    def __init__(self, shared: Shared) -> None:
-        self.shared = shared
-        constellations, clock, parts = shared.constellations, shared.clock, shared.parts
-        self._open: dict[ConstellationId, Services] = {}
-        self.opened = OpenConstellations(self.make, parts.supervisor)
-        self.router = Router(constellations, self.opened, shared.configured, parts)
-        redact = Redactor(shared.config.secrets()).text
-        self.runner = Runner(constellations, self.jobs, clock, self.router.resume, redact, self._earliest)
-        settle = functools.partial(self.router.taken_in, SETTLE_SECONDS)
-        people = shared.broker.terms.people
-        self.accounts = Accounts(constellations, people, shared.audience, clock, settle, self.router.moved)
-        after = settle, self.router.moved, self._erased, shared.broker.erased, self.router.resume
-        eraser = Eraser(constellations, shared.folder.path, clock, *after, shared.replication.paused)
-        zone = shared.config.schedule.zone_name()
-        self.privacy = Privacy(constellations, people, shared.choices, eraser, clock, shared.endpoints, zone)
-        known = constellations, shared.config, clock, shared.configured
-        self.commands = ConstellationCommands(*known, self._is_open, self.opened.shut)
-        resume = functools.partial(self.router.resume, shared.configured)
-        rules = configured_rules(shared.config)
-        notices = owner_notices(shared.config)
-        self.access = Access(shared.home, shared.broker.terms, clock, resume, rules, notices, shared.endpoints)
-
-    @asynccontextmanager
-    async def use(self, identifier: ConstellationId) -> AsyncIterator[Services]:
-        """The services of one constellation, which stays open within the context."""
-        async with self.opened.use(identifier):
-            yield self._open[identifier]
-
-    @asynccontextmanager
-    async def at(self, bindings: Iterable[str]) -> AsyncIterator[Services]:
-        async with self.use(self.shared.constellations.of_place(bindings, self.shared.configured)) as services:
-            yield services
-
-    def _is_open(self, identifier: ConstellationId) -> bool:
-        return self.opened.get(identifier) is not None
-
-    def _earliest(self, identifier: ConstellationId, rows: Rows) -> datetime | None:
-        """When a constellation must be checked: for a job or, if it is not open, for whatever waits there."""
-        job, rest = jobs.earliest(rows), timedelta(seconds=self.opened.rested(identifier))
-        if self._is_open(identifier) or self.shared.halt.halted:
-            return job
-        found = inbox.earliest(rows)
-        other = None if found is None else max(found, self.shared.clock() + rest)
-        return min((each for each in (job, other) if each is not None), default=None)
-
-    def release(self) -> None:
-        """A halt is over: continue what waits, even in constellations that are not open."""
-        self.router.release()
-        for each in self.shared.constellations.all():
-            self.runner.changed(each.id)
-
-    async def load(self) -> None:
-        """Read stored settings and choices; call this before accepting any message."""
-        await self._erased()
-        await self.shared.choices.load()
-
-    async def _erased(self) -> None:
-        """Reload cached data about people: an erasure may have changed it."""
-        await self.shared.accounts.load()
-        await self.access.load()
-        await self.accounts.load()
-
-    @asynccontextmanager
-    async def jobs(self, identifier: ConstellationId) -> AsyncIterator[OpenConstellation]:
-        async with self.use(identifier) as services:
-            yield OpenConstellation(services.database, services.schedule.kinds)
-
-    @asynccontextmanager
-    async def make(self, identifier: ConstellationId) -> AsyncIterator[ConstellationRuntime]:
-        shared, constellation = self.shared, self.shared.constellations.of(identifier)
-        async with shared.constellations.use(identifier) as database:
-            with ExitStack() as stack:
-                services = await _Maker(self, constellation, database, stack).services()
-                self._open[identifier] = services
-                try:
-                    yield services.runtime
-                finally:
-                    del self._open[identifier]
-                    self.runner.changed(identifier)  # from now on, waiting work there opens it again
+async def compose(
+    served: ServedConstellations, constellation: Constellation, database: Database, stack: ExitStack
+) -> Services:
+    return await _Maker(served, constellation, database, stack).services()
 
 
 @dataclasses.dataclass
@@ -279,7 +119,6 @@ class _Maker:
         if not at_rest:
             await jobs.schedule.prepare()
             self._keep_up(answers, jobs.schedule)
-        settle = functools.partial(self.served.router.taken_in, SETTLE_SECONDS)
         receive = functools.partial(self.served.router.receive, constellation=self.constellation.id)
         return Services(
             runtime=runtime,
@@ -294,7 +133,7 @@ class _Maker:
             embedding=answers.embedding,
             talking=Addressees(self.database, places, receive),
             data_sources=data_sources,
-            gaps=Gaps(self.database, clock, settle),
+            gaps=Gaps(self.database, clock, self.served.settle),
             registry=self._registry(answers, jobs, (spending, data_sources, status)),
             privacy=self.served.privacy,
             halt=shared.halt,
@@ -484,17 +323,10 @@ def _turn_deps(shared: Shared, events: Broadcast, embedding: Embedding, endpoint
         notices=owner_notices(config),
         quiet=owners_quiet(people, zone),
         apology=config.model.apology,
-        rates=_rates(config),
+        rates=configured_rates(config),
         watch=events,
         typing=shared.typing,
         meaning=embedding.meaning,
         of_folders=embedding.of_folders,
         checkpoints=config.memory.checkpoints(),
     )
-
-
-def _rates(config: Config) -> Rates:
-    """The rate limits; lower in public places."""
-    limits, bluesky = config.limits, config.bluesky
-    public = Rates(bluesky.person_per_hour, 0, limits.all_per_hour, bluesky.thread_per_hour)
-    return Rates(limits.person_per_hour, limits.guild_per_hour, limits.all_per_hour, sources={"bluesky": public})

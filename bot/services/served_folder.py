@@ -1,15 +1,10 @@
 """Opens a data folder, and creates what its constellations share: for the service, and for commands on the files."""
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
-from datetime import datetime, timedelta
-from typing import Any
 
 from bot.agents.mcp import Servers, open_servers
-from bot.agents.owner_notices import own_place
-from bot.agents.permissions import who_may
-from bot.agents.permissions.approval_requests import Broker, Terms
-from bot.agents.permissions.who_may import People
+from bot.agents.permissions.approval_requests import Broker, configured_terms
 from bot.config import Config
 from bot.errors import ConfigError, UserError
 from bot.models.catalog import open_models
@@ -19,26 +14,24 @@ from bot.runtime.halt import HaltState
 from bot.runtime.intake import AudienceResolver, Gate, Intake, SharedParts
 from bot.runtime.replication import Replication, replica_of
 from bot.runtime.supervision import Supervisor
-from bot.runtime.turn_retries import RetryPolicy
+from bot.runtime.turn_retries import configured_retries
 from bot.services.agents.constellations import named
-from bot.services.caller import Caller
-from bot.services.composition import ServedConstellations, Shared
+from bot.services.composition import compose
 from bot.services.people.ignored_people import Choices
 from bot.services.people.place_settings import AccountSettings
 from bot.services.people.sign_in_links import SignInLinks
 from bot.services.people.web_access import WebAccess
-from bot.services.registry import ArgumentNames, Operation, Registry, Suggested
-from bot.services.results import Plain, Result
+from bot.services.registry import Registry
+from bot.services.served_constellations import ServedConstellations, ServedRegistry, Shared
 from bot.services.system.restart import Restart
 from bot.upkeep.embedding import Embedders
 from memory.store.clock import Clock, utc_now
 from memory.store.constellations import Constellation, Constellations
 from memory.store.data_folder import DataFolder
 from memory.store.errors import StoreError
-from memory.store.ids import PersonId, PlaceId
-from memory.store.records import replace
+from memory.store.ids import PersonId
 from sources.base import Endpoint
-from sources.terminal import PERSON, PLACE, Journal
+from sources.terminal import PERSON, Journal
 from texts import error_text, gettext_lazy
 
 
@@ -66,7 +59,7 @@ async def open_shared(
         configured = await _configured(config, constellations, asked)
         home = await stack.enter_async_context(constellations.use(configured.id))
         embedders = await stack.enter_async_context(aclosing(Embedders(config)))
-        halt, terms = HaltState(constellations, clock, config.approvals.halt_phrase), _terms(config)
+        halt, terms = HaltState(constellations, clock, config.approvals.halt_phrase), configured_terms(config)
         if not at_rest:
             await halt.restore()
         people, accounts = terms.people, AccountSettings(home, terms.people.selves)
@@ -81,7 +74,7 @@ async def open_shared(
                 configured=configured.id,
                 home=home,
                 accounts=accounts,
-                parts=SharedParts(_patience(config, clock()), gate, Supervisor(), Intake()),
+                parts=SharedParts(configured_retries(config, clock()), gate, Supervisor(), Intake()),
                 endpoints=endpoints,
                 models=models,
                 embedders=embedders,
@@ -97,7 +90,8 @@ async def open_shared(
                 web_access=WebAccess(constellations.registry, home, clock, accounts.language),
                 started=clock(),
                 at_rest=at_rest,
-            )
+            ),
+            compose,
         )
         await served.load()
         stack.push_async_callback(served.opened.close)
@@ -112,35 +106,6 @@ async def open_registry(config: Config, asked: str = "") -> AsyncIterator[Regist
         served.use(served.shared.configured) as services,
     ):
         yield ServedRegistry(served, services.registry.operations)
-
-
-def _terms(config: Config) -> Terms:
-    """Who is in charge and where they are asked, from the configuration."""
-    given, discord = config.approvals, config.discord
-    owner = [PERSON]
-    chain = [PLACE.id]
-    if config.discord_token is not None and config.discord_owner:
-        owner.append(PersonId(f"discord:{config.discord_owner}"))
-        chain.insert(0, PlaceId(f"discord:user:{config.discord_owner}"))
-    if config.serves_bluesky and config.bluesky.owner:
-        owner.append(PersonId(f"bluesky:{config.bluesky.owner}"))
-        if config.bluesky.direct_messages:
-            chain.insert(-1, PlaceId(f"bluesky:user:{config.bluesky.owner}"))
-    if config.discord_token is not None and given.channel:
-        chain.insert(0, PlaceId(f"discord:{given.channel}"))
-    admins = [f"discord:{person}" for person in sorted(discord.admins.persons)]
-    for guild, roles in sorted(discord.admins.roles.items()):
-        admins += [who_may.role_identity(int(guild), int(role)) for role in sorted(roles)]
-    people = People(tuple(owner), tuple(admins), given.quorum)
-    alone = config.discord_token is not None and not given.channel
-    others = sorted(discord.admins.persons - {config.discord_owner}) if alone else ()
-    return Terms(
-        people,
-        tuple(chain),
-        own_place,
-        timedelta(hours=given.expires_hours),
-        tuple(PlaceId(f"discord:user:{person}") for person in others),
-    )
 
 
 async def _configured(config: Config, constellations: Constellations, asked: str | None) -> Constellation:
@@ -171,49 +136,3 @@ def _folder(config: Config) -> DataFolder:
     except StoreError as error:
         raise ConfigError(f"CARINA_HOME: {error_text(error)}") from error
     return folder
-
-
-def _patience(config: Config, started: datetime) -> Callable[[str], RetryPolicy]:
-    usual = RetryPolicy(attempts=config.limits.attempts, careful_before=started)
-    special = {"discord": replace(usual, merge=config.discord.merge_seconds), "terminal": replace(usual, streams=True)}
-    return lambda source: special.get(source, usual)
-
-
-class ServedRegistry(Registry):
-    """Like the registry of one constellation, which is opened for the call if necessary."""
-
-    def __init__(self, served: ServedConstellations, operations: Mapping[str, Operation]) -> None:
-        self._served = served
-        self.operations = operations
-
-    async def call(
-        self, name: str, caller: Caller, given: Mapping[str, Any], called: ArgumentNames | None = None
-    ) -> Result:
-        async with self._of(caller) as registry:
-            return await registry.call(name, caller, given, called)
-
-    def language(self, person: PersonId) -> str:
-        return self._served.shared.accounts.language(person)
-
-    async def plain(self, caller: Caller) -> Plain:
-        async with self._of(caller) as registry:
-            return await registry.plain(caller)
-
-    async def suggest(self, name: str, argument: str, caller: Caller, given: Mapping[str, Any]) -> Suggested:
-        async with self._of(caller) as registry:
-            return await registry.suggest(name, argument, caller, given)
-
-    async def permitted(self, operations: Sequence[Operation], caller: Caller) -> list[Operation]:
-        async with self._of(caller) as registry:
-            return await registry.permitted(operations, caller)
-
-    @asynccontextmanager
-    async def _of(self, caller: Caller) -> AsyncIterator[Registry]:
-        shared = self._served.shared
-        identifier = shared.configured
-        if caller.constellation:
-            identifier = named(shared.constellations, caller.constellation)
-        elif caller.location is not None:
-            identifier = shared.constellations.of_place(caller.location.bindings, shared.configured)
-        async with self._served.use(identifier) as services:
-            yield services.registry

@@ -21,7 +21,7 @@ from memory.agents import Agent
 from memory.knowledge import entry_changes, feedback, items
 from memory.knowledge.items import Kind
 from memory.knowledge.upkeep import retirement_limit, run_records
-from memory.knowledge.upkeep.apply import BrokenPlan, apply
+from memory.knowledge.upkeep.applied_plans import BrokenPlan, apply
 from memory.knowledge.upkeep.planned_changes import Pass, Plan
 from memory.knowledge.upkeep.run_records import Run
 from memory.knowledge.upkeep.selection import Candidates, choose, fresh, sayings

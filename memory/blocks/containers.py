@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from memory.blocks.changes import Content, Splice, by_words, differing
 from memory.blocks.replay import BlockValues, Plan
+from memory.blocks.schema_paths import PLAIN, Target, every_part, every_target
 from memory.blocks.schemas import (
     MOST_ITEMS,
     TEXT,
@@ -35,8 +36,7 @@ from memory.blocks.schemas import (
     path_of,
     rendered,
 )
-from memory.blocks.sequence import same
-from memory.blocks.targets import PLAIN, Target, every_part, every_target
+from memory.blocks.sequence_history import same
 from memory.store.clock import to_text
 from memory.store.errors import BlockRefused, Refused
 from memory.store.fulltext import require_storable

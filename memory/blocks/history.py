@@ -18,8 +18,8 @@ from memory.blocks.changes import EDIT, SYSTEM, Change, ChangeKind, Splice, Writ
 from memory.blocks.containers import parts_of, text_of, values_of
 from memory.blocks.document import Blob, BlockDocument, Made
 from memory.blocks.replay import BlockValues, Replay
+from memory.blocks.schema_paths import SAVED, every_part
 from memory.blocks.schemas import TextSchema, segments
-from memory.blocks.targets import SAVED, every_part
 from memory.store.errors import BlockCorrupt, Refused
 from texts import gettext_lazy, reason_of
 

@@ -16,8 +16,8 @@ from memory.blocks.changes import ChangeKind, differing
 from memory.blocks.document import BlockDocument
 from memory.blocks.history import history_of
 from memory.blocks.records import Author, Block
+from memory.blocks.schema_paths import Target
 from memory.blocks.schemas import Field, ListSchema, rendered
-from memory.blocks.targets import Target
 from memory.store.errors import BlockChanged, Refused
 from texts import gettext_lazy
 

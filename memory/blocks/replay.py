@@ -12,9 +12,9 @@ from typing import Any
 from msgspec import Struct, field
 
 from memory.blocks.changes import Change, Content, Splice
+from memory.blocks.schema_paths import Target, every_part
 from memory.blocks.schemas import MOST_ITEMS, MOST_NUMBER, ListSchema, Schema
-from memory.blocks.sequence import SequenceHistory, prefix, same, words_of
-from memory.blocks.targets import Target, every_part
+from memory.blocks.sequence_history import SequenceHistory, prefix, same, words_of
 from memory.store.errors import BlockCorrupt, BlockRefused
 from texts import gettext_lazy, join_lazy
 

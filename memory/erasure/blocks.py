@@ -19,8 +19,8 @@ from memory.blocks.document import BlockDocument
 from memory.blocks.history import ChangeLog
 from memory.blocks.repair import open_block, repair_block
 from memory.blocks.revert import Edit, take_back
+from memory.blocks.schema_paths import PLAIN
 from memory.blocks.store import EVERYBODY, OpenBlock, block_history, insert_checkpoint, save_change
-from memory.blocks.targets import PLAIN
 from memory.blocks.visibility import block_by_id
 from memory.people.audience import Audience
 from memory.queue.messages import Message

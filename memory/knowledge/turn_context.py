@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence, Set
 
 from msgspec import Struct
 
-from memory.knowledge import entries, items, projects, summaries
+from memory.knowledge import entries, items, project_learnings, summaries
 from memory.knowledge.items import Item, Kind
 from memory.knowledge.summaries import Compaction
 from memory.people import hidden_people, person_settings
@@ -36,7 +36,7 @@ def turn_context(rows: Rows, turn: Turn, namespaces: Sequence[str]) -> TurnConte
     """The context of a turn that is shown working memory in these namespaces."""
     asked = turn.place, turn.person, turn.agent
     (name, zone, hidden, remembers) = rows.cached(_TABLES, ("around", asked), lambda: tuple(rows.all(_SQL, asked)[0]))
-    stored = items.of_turn(rows, turn, namespaces, projects.KINDS, projects.READ)
+    stored = items.of_turn(rows, turn, namespaces, project_learnings.KINDS, project_learnings.READ)
     compacted = next(map(summaries.compaction, stored[Kind.CONVERSATION]), None)
     return TurnContext(
         name or "", zone or "", {*json.loads(hidden)} - {turn.person}, bool(remembers), compacted, stored

@@ -14,6 +14,7 @@ from memory.portability.imports import Import, note_import, registry_rows
 from memory.portability.tables import Table, registry_tables, tables
 from memory.portability.untrusted import require_times
 from memory.store.clock import to_text
+from memory.store.data_folder import GLOBAL_DB
 from memory.store.database import Rows, Tx
 from memory.store.ids import ConstellationId, PersonId
 from memory.store.migrations import Kind, prepare
@@ -51,7 +52,7 @@ def become_constellation(taken: Import, owner: PersonId, rename: str) -> Constel
 
     Raises CarError, NameTaken.
     """
-    identifier, registry = constellation_id(taken, rename), taken.folder / "global.db"
+    identifier, registry = constellation_id(taken, rename), taken.folder / GLOBAL_DB
     place = taken.folder / "constellations" / identifier
     prepare(registry, Kind.GLOBAL)
     with closing(connect(registry)) as raw:

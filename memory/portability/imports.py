@@ -34,6 +34,7 @@ from memory.portability.import_outcomes import Outcome
 from memory.portability.tables import REGISTRY, SETTLED, Table, tables
 from memory.portability.untrusted import TRUSTED_ALONE, Checks, distrust, require_readable, require_sound_blocks
 from memory.store import erasure_records, migrations
+from memory.store.data_folder import GLOBAL_DB
 from memory.store.database import Rows, Tx, Value
 from memory.store.ids import ErasureId, PersonId, snowflakes
 from memory.store.sqlite import Connection, connect, driver, transaction
@@ -340,7 +341,7 @@ def _erase(taken: Import, tx: Tx) -> int:
 
 
 def _opted_out(folder: Path) -> set[PersonId]:
-    with suppress(driver.OperationalError), closing(connect(folder / "global.db", read_only=True)) as raw:
+    with suppress(driver.OperationalError), closing(connect(folder / GLOBAL_DB, read_only=True)) as raw:
         found = Rows(raw).all("SELECT person_id FROM privacy_choices WHERE choice = 'opted_out'")
         return {PersonId(row["person_id"]) for row in found}
     return set()

@@ -20,9 +20,9 @@ from msgspec import Struct
 
 from memory.store.clock import from_text, to_text, utc_now
 from memory.store.constellations import Constellation, registered, set_aside
-from memory.store.data_folder import BACKUPS, UNFINISHED_RESTORE, private_folder, sync_folder
+from memory.store.data_folder import BACKUPS, GLOBAL_DB, UNFINISHED_RESTORE, private_folder, sync_folder
 from memory.store.errors import StoreError
-from memory.store.kept_on_restore import GLOBAL, PresentData, carry_over, keep_decided, name_in_backup, present_data
+from memory.store.kept_on_restore import PresentData, carry_over, keep_decided, name_in_backup, present_data
 from memory.store.sqlite import connect, copy_database, damage, driver
 
 FOLDER = BACKUPS
@@ -61,7 +61,7 @@ def create(folder: Path, now: datetime) -> Backup:
 
         # The registry first: an erasure that it records as done is done in every file that is copied later. Its copy
         # says which files belong to it; meanwhile, more may have been created.
-        yield copied(Path(GLOBAL))
+        yield copied(Path(GLOBAL_DB))
         for path in registered(making):
             yield copied(path.relative_to(making))
 
@@ -191,7 +191,7 @@ def _stage(
         verify(backup)
         shutil.rmtree(staged, ignore_errors=True)
         shutil.copytree(backup.path, staged)
-        again = carry_over(folder, staged / GLOBAL, present)
+        again = carry_over(folder, staged / GLOBAL_DB, present)
         for name, decided in present.decided.items() if present is not None else ():
             if name in backup.files:
                 keep_decided(staged / name, decided)
@@ -214,7 +214,7 @@ def _replace(folder: Path, backup: Backup, staged: Path, newer: list[Constellati
         for each in newer:
             if each.path.parent.exists():
                 set_aside(folder, each, utc_now())
-        for name in (GLOBAL, *(name for name in backup.files if name != GLOBAL)):
+        for name in (GLOBAL_DB, *(name for name in backup.files if name != GLOBAL_DB)):
             path = folder / name
             private_folder(path.parent)
             for beside in ("-wal", "-shm"):
@@ -264,7 +264,7 @@ def _read(path: Path) -> Backup:
     try:
         kept = json.loads((path / _MANIFEST).read_text("utf-8"))
         files = {str(name): str(digest) for name, digest in kept["files"].items()}
-        if GLOBAL not in files or not all(map(_FILE.fullmatch, files)):
+        if GLOBAL_DB not in files or not all(map(_FILE.fullmatch, files)):
             raise ValueError("it names other files than those of a data folder")
         from_text(kept["at"])
         size = sum((path / name).stat().st_size for name in files if (path / name).exists())

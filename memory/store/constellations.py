@@ -13,7 +13,7 @@ from typing import TypeVar
 from msgspec import Struct, field
 
 from memory.store.clock import Clock, to_text
-from memory.store.data_folder import DELETED, UNFINISHED_RESTORE, private_folder
+from memory.store.data_folder import DELETED, GLOBAL_DB, UNFINISHED_RESTORE, private_folder
 from memory.store.database import Database, Rows, Tx
 from memory.store.errors import DatabaseCorrupt, StoreError
 from memory.store.faults import commit_point
@@ -69,7 +69,7 @@ def require_registry(folder: Path) -> None:
         raise DatabaseCorrupt(
             "the restore of the backup {name} did not finish: run `carina backup restore {name}` again", name=name
         )
-    registry = folder / "global.db"
+    registry = folder / GLOBAL_DB
     if not (registry.exists() and registry.stat().st_size) and any(folder.glob("constellations/[!.]*/carina.db")):
         raise DatabaseCorrupt(
             "{folder} is missing, but constellations exist: restore it from a backup, or move "
@@ -94,8 +94,8 @@ class Constellations:
     async def open(cls, folder: Path, clock: Clock) -> AsyncIterator["Constellations"]:
         """Open the registry under `folder`."""
         require_registry(folder)
-        prepare(folder / "global.db", Kind.GLOBAL)
-        async with Database.open(folder / "global.db") as registry:
+        prepare(folder / GLOBAL_DB, Kind.GLOBAL)
+        async with Database.open(folder / GLOBAL_DB) as registry:
             opened = cls(folder, registry, clock)
             await opened._load()
             try:
@@ -297,7 +297,7 @@ def set_aside(folder: Path, constellation: Constellation, now: datetime) -> Path
 
 def registered(folder: Path) -> list[Path]:
     """The files in the registry under `folder`: for commands, which do not open it. Raises DatabaseCorrupt."""
-    path = folder / "global.db"
+    path = folder / GLOBAL_DB
     try:
         with closing(connect(path, read_only=True)) as raw:
             return [each.path for each in constellations(Rows(raw), folder)]

@@ -40,8 +40,10 @@ else:
         return True
 
 
+GLOBAL_DB = "global.db"
+"""The registry of constellations and accounts."""
 _OURS = (
-    *("global.db*", "constellations", "backups", "erasures.jsonl", "control.sock", "control.path", "carina.lock"),
+    *(f"{GLOBAL_DB}*", "constellations", "backups", "erasures.jsonl", "control.sock", "control.path", "carina.lock"),
     *("terminal.journal", "bluesky.session", ".restoring-*", "restore-unfinished", "deleted", "litestream.yml"),
     "service.log",
 )
@@ -62,7 +64,7 @@ class DataFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path.absolute()
-        self.global_db = self.path / "global.db"
+        self.global_db = self.path / GLOBAL_DB
         self.control_socket = self.path / "control.sock"
         self.control_path = self.path / "control.path"
         """Contains the path of the control socket, if the socket cannot be in this folder."""

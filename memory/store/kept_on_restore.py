@@ -15,10 +15,10 @@ from msgspec import Struct
 
 from memory.store import erasure_records
 from memory.store.constellations import Constellation, constellations
+from memory.store.data_folder import GLOBAL_DB
 from memory.store.database import Rows, Tx, as_dict
 from memory.store.sqlite import connect, driver, transaction
 
-GLOBAL = "global.db"
 _DECIDED = {"people_rules", "permission_grants"}
 
 
@@ -120,10 +120,10 @@ def _linked(rows: Rows) -> list[set[str]]:
 
 def present_data(folder: Path) -> PresentData | None:
     """The current registry's data; None if it is missing or unreadable."""
-    if not (folder / GLOBAL).exists():
+    if not (folder / GLOBAL_DB).exists():
         return None
     try:
-        with closing(connect(folder / GLOBAL, read_only=True)) as raw:
+        with closing(connect(folder / GLOBAL_DB, read_only=True)) as raw:
             rows = Rows(raw)
             there, over = _tables(rows), "SELECT person_id, since, until FROM ended_privacy_choices"
             known = constellations(rows, folder)

@@ -1,6 +1,6 @@
 """Times as people say them, in English, German and Japanese: "in 20 minutes", "morgen um 9", "毎週月曜日の8時"."""
 
-from scheduler.dates.conversation import alone, coming, corrected, later, past_days, try_find, without_end
+from scheduler.dates.dialog_times import alone, coming, corrected, later, past_days, try_find, without_end
 from scheduler.dates.parser import FoundTime, find_when, read_when, shown
 
 __all__ = [

@@ -1,7 +1,7 @@
 """Direct messages on Bluesky, through the separate service chat.bsky.convo, where it exists.
 
 Only the owner and people whom the owner let in are heard there; from all others, only an opt-out, and an answer to a
-question that was put to them: `bot.agents.permissions.answers_by_code` finds the request that it decides. As with
+question that was put to them: `bot.agents.permissions.approval_codes` finds the request that it decides. As with
 notifications, the inbox and the skipped ids show what was read, and a mark shows up to when everything is decided.
 """
 

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from memory.erasure import edited_or_deleted_messages, personal_tables
-from memory.knowledge import entry_changes, items, projects
+from memory.knowledge import entry_changes, items, project_learnings
 from memory.knowledge.entries import Entry, NewEntry, Origin
-from memory.knowledge.projects import ProjectLearnings
+from memory.knowledge.project_learnings import ProjectLearnings
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust
 from memory.queue import erasure_follow_ups, inbox, messages, notifications, turns
 from memory.queue.inbox import InRow
@@ -170,7 +170,9 @@ def spoken(turn: Turn, text: str = "hello", **change: Any) -> NewMessage:
 
 def lessons(tx: Tx, scope: Scope, until: datetime) -> ProjectLearnings:
     """What projects taught a turn that begins then."""
-    return projects.learned(items.of_turn(tx, a_turn(scope=scope), (), projects.KINDS, projects.READ), until)
+    return project_learnings.learned(
+        items.of_turn(tx, a_turn(scope=scope), (), project_learnings.KINDS, project_learnings.READ), until
+    )
 
 
 def begun(tx: Tx, *rows: InRow, **change: Any) -> Turn:

@@ -13,12 +13,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from msgspec import Struct, field
 
 from bot.agents.context.quotes import NOTHING, PromptText, display_name, estimate_tokens, joined, line, quotation, say
-from memory.knowledge import entries, facts, graph, projects
+from memory.knowledge import entries, facts, graph, project_learnings
 from memory.knowledge.entries import Entry
 from memory.knowledge.fact_extraction import LONGEST
 from memory.knowledge.facts import Fact
 from memory.knowledge.items import Item, Kind
-from memory.knowledge.projects import ProjectLearnings
+from memory.knowledge.project_learnings import ProjectLearnings
 from memory.people.audience import Trust
 from memory.queue.messages import Message
 from memory.queue.turns import Turn
@@ -129,7 +129,7 @@ def knowledge(rows: Rows, turn: Turn, stored: Mapping[Kind, Sequence[Item]]) -> 
     """Facts from before a turn that its hearers may know, and the lessons in what is stored for them."""
     most = MOST_OWN, MOST_SHARED
     own, shared = facts.weightiest(rows, turn.agent, turn.scope, most, turn.person, turn.started_at)
-    return Knowledge(tuple(own), tuple(shared), projects.learned(stored, turn.started_at))
+    return Knowledge(tuple(own), tuple(shared), project_learnings.learned(stored, turn.started_at))
 
 
 def knowledge_parts(known: Knowledge, roster: str) -> Iterator[tuple[str, PromptText]]:
@@ -171,18 +171,20 @@ def project_lines(found: ProjectLearnings) -> Iterator[PromptText]:
 
 
 def project_line(each: Item) -> PromptText:
-    text = line(each.text, projects.LONGEST)
+    text = line(each.text, project_learnings.LONGEST)
     match each.kind:
         case Kind.REVIEW:
             return say("- found in {often}: {text}", often=many(each.strength, "review"), text=text)
         case Kind.PREFERENCE:
             return say("- preferred for projects: {text}", text=text)
         case _:
-            made, ratings = projects.tech_of(each), projects.ratings_of(each)
+            made, ratings = project_learnings.tech_of(each), project_learnings.ratings_of(each)
             tech = f"({made})" if made else ""
-            rated = ", ".join(f"{axis} {ratings[axis]}/5" for axis in projects.AXES if axis in ratings)
+            rated = ", ".join(f"{axis} {ratings[axis]}/5" for axis in project_learnings.AXES if axis in ratings)
             done = f"project rated {rated}" if rated else "project"
-            return line(say("- {done}: {text} {tech}", done=done, text=text, tech=line(tech, projects.LONGEST_TECH)))
+            return line(
+                say("- {done}: {text} {tech}", done=done, text=text, tech=line(tech, project_learnings.LONGEST_TECH))
+            )
 
 
 def fact_line(fact: Fact) -> PromptText:

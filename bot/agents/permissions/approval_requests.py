@@ -15,9 +15,11 @@ from typing import Any
 
 from msgspec import Struct
 
+from bot.agents.owner_notices import own_place
 from bot.agents.permissions import approval_cards, approval_rules
 from bot.agents.permissions.approval_cards import ApprovalCall
-from bot.agents.permissions.who_may import Approver, People
+from bot.agents.permissions.who_may import Approver, People, role_identity
+from bot.config import Config
 from bot.errors import ToolError
 from bot.models.base import Call
 from memory import group_runs, permission_grants, permission_requests
@@ -34,7 +36,7 @@ from memory.queue.turns import Turn
 from memory.store.database import Rows, Tx
 from memory.store.ids import PersonId, PlaceId, RequestId, TurnId, place_source
 from memory.store.records import replace
-from sources.terminal import PERSON
+from sources.terminal import PERSON, PLACE
 from sources.text import place_title
 from texts import _, gettext_lazy, language, sentence, speaking
 
@@ -59,6 +61,35 @@ class Terms(Struct, frozen=True):
     private: Callable[[PersonId], PlaceId]
     expires: timedelta = timedelta(hours=24)
     others: tuple[PlaceId, ...] = ()
+
+
+def configured_terms(config: Config) -> Terms:
+    """Who is in charge and where they are asked, from the configuration."""
+    given, discord = config.approvals, config.discord
+    owner = [PERSON]
+    chain = [PLACE.id]
+    if config.discord_token is not None and config.discord_owner:
+        owner.append(PersonId(f"discord:{config.discord_owner}"))
+        chain.insert(0, PlaceId(f"discord:user:{config.discord_owner}"))
+    if config.serves_bluesky and config.bluesky.owner:
+        owner.append(PersonId(f"bluesky:{config.bluesky.owner}"))
+        if config.bluesky.direct_messages:
+            chain.insert(-1, PlaceId(f"bluesky:user:{config.bluesky.owner}"))
+    if config.discord_token is not None and given.channel:
+        chain.insert(0, PlaceId(f"discord:{given.channel}"))
+    admins = [f"discord:{person}" for person in sorted(discord.admins.persons)]
+    for guild, roles in sorted(discord.admins.roles.items()):
+        admins += [role_identity(int(guild), int(role)) for role in sorted(roles)]
+    people = People(tuple(owner), tuple(admins), given.quorum)
+    alone = config.discord_token is not None and not given.channel
+    others = sorted(discord.admins.persons - {config.discord_owner}) if alone else ()
+    return Terms(
+        people,
+        tuple(chain),
+        own_place,
+        timedelta(hours=given.expires_hours),
+        tuple(PlaceId(f"discord:user:{person}") for person in others),
+    )
 
 
 class Ruling(Struct, frozen=True):

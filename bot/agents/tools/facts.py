@@ -9,7 +9,7 @@ from bot.agents.context.recalled_knowledge import numbered_line, project_line
 from bot.agents.permissions.approval_rules import Caution
 from bot.agents.tools.base import Arguments, Needs, Outcome, Rarely, StoreTool, ToolContext
 from bot.errors import ToolError
-from memory.knowledge import facts, projects, sessions
+from memory.knowledge import facts, project_learnings, sessions
 from memory.knowledge.fact_extraction import LONGEST, Category, Statement
 from memory.knowledge.facts import Fact, Source, Step
 from memory.knowledge.items import By, Item
@@ -96,10 +96,10 @@ class ProjectArguments(Arguments):
     operation: Literal["review", "prefer", "done", "rate", "list"]
     text: str = Field(
         default="",
-        max_length=projects.LONGEST_REVIEW,
+        max_length=project_learnings.LONGEST_REVIEW,
         description="review: its issues, numbered, one per line; prefer: what they want; done: what the project was",
     )
-    tech: str = Field(default="", max_length=projects.LONGEST_TECH, description="done: what it was made with")
+    tech: str = Field(default="", max_length=project_learnings.LONGEST_TECH, description="done: what it was made with")
     ratings: dict[Literal["creativity", "visual", "interaction", "completeness", "engagement"], int] = Field(
         default_factory=dict, description="rate: 1 to 5 on one or more axes, for their newest project"
     )
@@ -119,7 +119,7 @@ class ProjectsTool(StoreTool[ProjectArguments]):
     def work(self, tx: Tx, context: ToolContext, arguments: ProjectArguments) -> Outcome:
         turn = context.turn
         if arguments.operation == "list":
-            found = projects.listing(tx, turn.scope)[:_PROJECTS_LISTED]
+            found = project_learnings.listing(tx, turn.scope)[:_PROJECTS_LISTED]
             text = joined(map(project_line, found)) or say("Nothing was learned from projects that may be used here.")
             return Outcome(text, {"projects": [each.text for each in found]})
         if turn.person is None:
@@ -132,9 +132,9 @@ class ProjectsTool(StoreTool[ProjectArguments]):
 
 
 def _left(arguments: ProjectArguments) -> list[PromptText]:
-    left = projects.read_review(arguments.text).left if arguments.operation == "review" else ()
+    left = project_learnings.read_review(arguments.text).left if arguments.operation == "review" else ()
     return (
-        [say("not kept: {reason}", reason=projects.NOT_KEPT), *(say("- {it}", it=each) for each in left)]
+        [say("not kept: {reason}", reason=project_learnings.NOT_KEPT), *(say("- {it}", it=each) for each in left)]
         if left
         else []
     )
@@ -143,10 +143,10 @@ def _left(arguments: ProjectArguments) -> list[PromptText]:
 def _keep(tx: Tx, by: By, arguments: ProjectArguments) -> list[Item]:
     match arguments.operation:
         case "review":
-            return projects.note_review(tx, by, arguments.text)
+            return project_learnings.note_review(tx, by, arguments.text)
         case "prefer":
-            return [projects.prefer(tx, by, arguments.text)]
+            return [project_learnings.prefer(tx, by, arguments.text)]
         case "done":
-            return [projects.finish(tx, by, arguments.text, arguments.tech)]
+            return [project_learnings.finish(tx, by, arguments.text, arguments.tech)]
         case _:
-            return [projects.rate(tx, by, {str(axis): points for axis, points in arguments.ratings.items()})]
+            return [project_learnings.rate(tx, by, {str(axis): points for axis, points in arguments.ratings.items()})]

@@ -16,7 +16,7 @@ from bot.errors import ToolError
 from memory import agents
 from memory.agents import Agent
 from memory.erasure.edited_or_deleted_messages import forget_entry
-from memory.knowledge import entries, entry_changes
+from memory.knowledge import entries, entry_changes, repeated_entries
 from memory.knowledge.entries import Entry, NewEntry, Origin
 from memory.knowledge.entry_journal import ChangedBy
 from memory.people.audience import Trust
@@ -169,11 +169,11 @@ def _insert(tx: Tx, context: ToolContext, arguments: RecallArguments) -> tuple[E
         importance=arguments.importance,
         metadata=arguments.metadata,
     )
-    known = entry_changes.is_known(tx, context.agent.id, new)
+    known = repeated_entries.is_known(tx, context.agent.id, new)
     entry = entry_changes.insert(tx, context.agent.id, new, context.now)
     seen = entries.seen_of_others(tx, context.agent.id, context.turn.id)
     entry = entry_changes.take_along(tx, entry, seen, context.turn.id, context.now)
-    left = entry_changes.not_taken(entry, new)
+    left = repeated_entries.not_taken(entry, new)
     row = msgspec.to_builtins(entry_row(tx, entry, context.turn))
     data = {**row, "already": known, "not_taken": left}
     begun = "stored with what it goes on from" if entry.reinforcement else "stored"

@@ -1,4 +1,4 @@
-"""`carina doctor`: the checks of the machine, the files, models, the embedder and front ends; and `carina restart`.
+"""`carina doctor`: the checks of the machine, the files, models, the embedder and front ends.
 
 For `/owner doctor`, the service runs `carina doctor` as another process (`bot/services/status.py`). Checks never change
 anything outside; asking a model costs about ten tokens.
@@ -22,14 +22,12 @@ from bot.errors import UserError
 from bot.interfaces.cli.data_folder import loaded
 from bot.interfaces.cli.database_files import File, examine
 from bot.interfaces.control.async_client import Holder, holder_of
-from bot.interfaces.control.client import not_running
 from bot.models.base import Request, UserMessage
 from bot.models.catalog import ModelSelection, open_models
 from bot.models.health import State as ModelState
 from bot.redactor import Redactor
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.registry import Options, operation
-from bot.services.results import ActionReport, report
 from bot.services.status_results import Findings, ServiceStatus
 from bot.upkeep.prompts import DIRECTIVES, FOLDER, LONGEST, read_directive
 from memory.agents import models_named
@@ -46,8 +44,6 @@ from sources.findings import Finding, State
 from texts import _, error_text, gettext_lazy, gettext_noop, ngettext
 
 _CHECKS = Options(via=TERMINAL_ONLY, seconds=300.0)
-_RESTARTS = Options(via=TERMINAL_ONLY, changes=True, running=True, seconds=300.0)
-_LOOKS, _LOOK_SECONDS = 300, 0.2  # at least a minute until it answers again
 
 
 class Installation(Struct, frozen=True):
@@ -72,25 +68,6 @@ class Installation(Struct, frozen=True):
         status, told = await _status(holder)
         ask = holder.ask if holder is not None and status is not None else None
         return Findings.of_checks([*found, *told, *await _examine_outside(self.config, ask, status, stored)])
-
-    @operation("restart", "Restart the service gracefully", Action.RESTART, _RESTARTS)
-    async def restart(self, _caller: Caller) -> ActionReport:
-        """Restart the service, and wait until it answers. Raises UserError."""
-        folder = DataFolder(self.config.home)
-        holder = holder_of(folder)
-        if holder is None:
-            raise not_running(folder)
-        before = (await holder.data("status"))["started"]
-        await holder.data("restart")
-        for _look in range(_LOOKS):
-            await asyncio.sleep(_LOOK_SECONDS)
-            status, _told = await _status(holder_of(folder))
-            if status is not None and status["started"] != before:
-                return report(_("The service restarted on {started}."), started=from_text(status["started"]))
-        raise UserError(
-            "The service did not come back within {seconds} seconds. Check its log.",
-            seconds=f"{_LOOKS * _LOOK_SECONDS:.0f}",
-        )
 
 
 def _stored_models(files: Iterable[File]) -> tuple[list[tuple[str, str]], list[Finding]]:

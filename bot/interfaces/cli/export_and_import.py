@@ -35,7 +35,7 @@ from memory.store import erasure_records
 from memory.store.backups import RESTORING
 from memory.store.clock import utc_now
 from memory.store.constellations import Constellation, Constellations, constellations, require
-from memory.store.data_folder import DataFolder, private_folder
+from memory.store.data_folder import GLOBAL_DB, DataFolder, private_folder
 from memory.store.database import Rows
 from memory.store.migrations import Kind as File
 from memory.store.migrations import check, migrations, status
@@ -168,7 +168,7 @@ class CarFiles(Struct, frozen=True):
         home = self.config.home
         with TemporaryDirectory(prefix=RESTORING, dir=home if home.exists() else None) as made:
             copy, found = Path(made), list[Path]()
-            if (registry := home / "global.db").exists():
+            if (registry := home / GLOBAL_DB).exists():
                 with closing(connect(registry, read_only=True)) as raw:
                     known = constellations(Rows(raw), home)
                 wanted = self.config.constellation.name
@@ -202,7 +202,7 @@ class CarFiles(Struct, frozen=True):
         return True
 
     def _require_new_name(self, taken: Import, rename: str) -> None:
-        registry = self.config.home / "global.db"
+        registry = self.config.home / GLOBAL_DB
         if registry.exists():
             with closing(connect(registry, read_only=True)) as raw:
                 require_new_name(Rows(raw), taken, rename)
@@ -243,7 +243,7 @@ class CarFiles(Struct, frozen=True):
         passphrase = (
             _passphrase(arguments.passphrase_file, twice=True) if arguments.encrypt or arguments.passphrase_file else ""
         )
-        origin = Origin(found.path, self.config.home / "global.db", about, part)
+        origin = Origin(found.path, self.config.home / GLOBAL_DB, about, part)
         with progress_line(_("Exporting")) as progress:
             made = await asyncio.to_thread(export, origin, target, passphrase, progress)
         done = _("Exported to {path} ({size})", path=target, size=size_text(made.size))

@@ -18,6 +18,7 @@ from bot.interfaces.cli.doctor import Installation
 from bot.interfaces.cli.export_and_import import CarFiles
 from bot.interfaces.cli.idle_status import IdleService
 from bot.interfaces.cli.manifest import Entry, Manifest, ParameterEntry
+from bot.interfaces.cli.restart import RunningService
 from bot.interfaces.cli.restore import Restore
 from bot.interfaces.cli.wizard.init import Setup
 from bot.services import services, titles
@@ -27,7 +28,18 @@ from bot.services.slash_names import names_of
 from memory.store.records import replace
 from texts import FOLDER
 
-LOCAL = (SystemService, Removal, Restore, Setup, BlueskyAccount, CarFiles, DatabaseFiles, IdleService, Installation)
+LOCAL = (
+    SystemService,
+    Removal,
+    Restore,
+    Setup,
+    BlueskyAccount,
+    CarFiles,
+    DatabaseFiles,
+    IdleService,
+    Installation,
+    RunningService,
+)
 _ROOT = Path(__file__).parents[3]
 MANIFEST = Path(__file__).parents[1] / "operations.json"
 REFERENCE = _ROOT / "docs" / "commands.md"

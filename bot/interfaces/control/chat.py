@@ -20,7 +20,7 @@ from bot.runtime.delivery import to_delivery
 from bot.runtime.router import Router
 from bot.services.agents.constellations import named
 from bot.services.caller import owner_at_terminal
-from bot.services.composition import ServedConstellations, Services
+from bot.services.served_constellations import ServedConstellations, Services
 from bot.services.transactions import reads
 from memory import group_runs
 from memory.people.audience import OWNER, Scope

@@ -14,8 +14,8 @@ from bot.interfaces.discord.callers import approver_of
 from bot.interfaces.discord.commands import Items
 from bot.interfaces.discord.components import hear, select
 from bot.interfaces.discord.responses import Interaction, Tree, defer, tell, text_file
-from bot.services.composition import ServedConstellations
 from bot.services.people.approvals import Approvals, PermitList, RequestDetails
+from bot.services.served_constellations import ServedConstellations
 from memory.permission_requests import Verdict
 from memory.store.ids import ConstellationId
 from sources.discord.cards import DONE, LONGEST, NO, PATTERN, call_id

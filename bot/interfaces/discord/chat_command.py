@@ -12,7 +12,7 @@ from bot.errors import UserError
 from bot.interfaces.discord.callers import is_elsewhere
 from bot.interfaces.discord.responses import Interaction, Tree, answer_now, suggests
 from bot.services.agents.addressees import Addressee
-from bot.services.composition import ServedConstellations
+from bot.services.served_constellations import ServedConstellations
 from memory.queue.notifications import Kind, Notification
 from memory.queue.payloads import Extras
 from memory.store.clock import Clock

@@ -22,9 +22,8 @@ from bot.interfaces.discord.responses import Tree
 from bot.interfaces.discord.settings_pages import CLOCKS, SettingsPages, install_settings
 from bot.redactor import Redactor
 from bot.services import titles
-from bot.services.composition import ServedConstellations, Services, Shared
 from bot.services.registry import Operation
-from bot.services.served_folder import ServedRegistry
+from bot.services.served_constellations import ServedConstellations, ServedRegistry, Services, Shared
 from memory.people.access import Rule
 from memory.store.clock import Clock
 from memory.store.faults import commit_point

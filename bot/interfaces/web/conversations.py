@@ -21,7 +21,7 @@ from bot.errors import UserError
 from bot.interfaces.group_answers import answers_of, require_taken, words_of
 from bot.runtime.router import Router
 from bot.services.agents.addressees import Addressee
-from bot.services.composition import Services
+from bot.services.served_constellations import Services
 from bot.services.transactions import reads
 from memory import agents, spending
 from memory.people.audience import OWNER, Scope

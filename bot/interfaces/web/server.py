@@ -19,10 +19,10 @@ from bot.config import Config
 from bot.errors import UserError
 from bot.interfaces.web import recent_logs
 from bot.interfaces.web.conversations import Talk
-from bot.services.composition import Services
 from bot.services.idempotent_requests import IdempotentRequests
 from bot.services.people.sign_in_links import SignInLinks
 from bot.services.people.web_access import WebAccess
+from bot.services.served_constellations import Services
 from memory.people.audience import Audience
 from memory.queue import telemetry
 from memory.store.clock import Clock

@@ -20,7 +20,7 @@ from memory import agents
 from memory.agents import Agent
 from memory.blocks.revert import Hand
 from memory.erasure.edited_or_deleted_messages import forget_entry
-from memory.knowledge import entries, entry_changes
+from memory.knowledge import entries, entry_changes, repeated_entries
 from memory.knowledge.entries import Entry, NewEntry, Origin
 from memory.people.audience import Scope
 from memory.queue import turns
@@ -142,11 +142,11 @@ class Archive(MemoryService, frozen=True):
         now = self.clock()
         keeper = _keeper(tx, arguments.agent, caller.person)
         try:
-            known = entry_changes.is_known(tx, keeper.id, entry)
+            known = repeated_entries.is_known(tx, keeper.id, entry)
             kept = entry_changes.insert(tx, keeper.id, entry, now)
         except Refused as error:
             raise Refused("This cannot be stored: {error}.", error=error) from error
-        row, left = EntryRow.of(kept, {keeper.id: keeper.name}), tuple(entry_changes.not_taken(kept, entry))
+        row, left = EntryRow.of(kept, {keeper.id: keeper.name}), tuple(repeated_entries.not_taken(kept, entry))
         return AddedEntry(row=row, already=known, not_taken=left)
 
     @operation(

@@ -44,11 +44,11 @@ from bot.services.registry import FORM, KEEPS, Arguments, Options, Param, Sugges
 from bot.services.results import Listing
 from bot.services.transactions import ZonedService, commit
 from memory import agents
-from memory.blocks import Operation, manual_edits, revert
+from memory.blocks import Operation, form_edits, revert
 from memory.blocks.changes import SYSTEM, Writer, agent_writer, person_writer
 from memory.blocks.edits import addition, end_of
+from memory.blocks.form_edits import field_mark
 from memory.blocks.history import ChangeLog, blame
-from memory.blocks.manual_edits import field_mark
 from memory.blocks.repair import note_damage, repair_block, verify_block
 from memory.blocks.revert import Edit, Hand
 from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy, block_history
@@ -153,10 +153,10 @@ class Blocks(ZonedService, frozen=True):
                 "Block {block} has been changed since then, so it stays as it is.", block=named.block.label
             )
         opened = "" if arguments.seen is None else arguments.field  # a form has room for a mark of the field alone
-        field = manual_edits.field_marked(named.block, opened) or arguments.field
+        field = form_edits.field_marked(named.block, opened) or arguments.field
         edit = revert.by_hand(tx, self._hand(caller), named.block)
-        block = manual_edits.write(edit, named.block, arguments.text, field, arguments.seen)
-        merged = manual_edits.was_merged(tx, block, field, arguments.text)
+        block = form_edits.write(edit, named.block, arguments.text, field, arguments.seen)
+        merged = form_edits.was_merged(tx, block, field, arguments.text)
         return EditResult(block=named.name, field=field, version=block.version, merged=merged, text=block.content)
 
     @operation("memory.append", "Add a line to a block, or an entry to a log", Action.EDIT_OWN, KEEPS)
@@ -172,7 +172,7 @@ class Blocks(ZonedService, frozen=True):
     def open_form(self, rows: Rows, caller: Caller, label: WritableBlock, field: _FieldName = "") -> FormContents:
         block = find_named(rows, caller.scope, label).block
         revert.require_hand(self._hand(caller), block)
-        text, which = manual_edits.text_of(rows, block, field), field_mark(field) if field else ""
+        text, which = form_edits.text_of(rows, block, field), field_mark(field) if field else ""
         return FormContents.from_record(block, field=which, text=text)
 
     # ------------------------------------------------------------------ going back
@@ -242,7 +242,7 @@ class Blocks(ZonedService, frozen=True):
 
     @suggestions("fields", within="label")
     def suggest_fields(self, rows: Rows, caller: Caller, label: str) -> Suggestions:
-        return manual_edits.fields_by_hand(find_named(rows, caller.scope, label).block)
+        return form_edits.fields_by_hand(find_named(rows, caller.scope, label).block)
 
     @suggestions("writers", within="label")
     def suggest_writers(self, rows: Rows, caller: Caller, label: str) -> Suggestions:

@@ -21,7 +21,7 @@ from memory import agents
 from memory.knowledge import evaluations, feedback
 from memory.knowledge.entries import Entry
 from memory.knowledge.upkeep import retirement_limit, run_records
-from memory.knowledge.upkeep.apply import undo
+from memory.knowledge.upkeep.applied_plans import undo
 from memory.knowledge.upkeep.planned_changes import Pass
 from memory.knowledge.upkeep.run_records import Item, Run
 from memory.store.database import Rows, Tx

@@ -18,7 +18,7 @@ from memory.knowledge import entries, fact_extraction, facts, sessions
 from memory.knowledge.fact_comparison import Relation, relation
 from memory.knowledge.fact_extraction import Category, Statement
 from memory.knowledge.facts import Fact, Source
-from memory.knowledge.projects import LONGEST
+from memory.knowledge.project_learnings import LONGEST
 from memory.people.audience import Scope, Trust
 from memory.store.database import Rows, Tx
 from memory.store.errors import Refused

@@ -10,9 +10,9 @@ from bot.services.caller import Caller
 from bot.services.registry import KEEPS, Arguments, Param, operation, suggestions
 from bot.services.results import Listing, Row
 from bot.services.transactions import MemoryService
-from memory.knowledge import items, projects
+from memory.knowledge import items, project_learnings
 from memory.knowledge.items import By, Item, Kind
-from memory.knowledge.projects import AXES, LONGEST, LONGEST_REVIEW, LONGEST_TECH
+from memory.knowledge.project_learnings import AXES, LONGEST, LONGEST_REVIEW, LONGEST_TECH
 from memory.people.audience import Trust
 from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
@@ -46,7 +46,7 @@ def _learned(each: Item) -> str:
         return ngettext(one, more, each.strength, text=text)
     if each.kind is Kind.PREFERENCE:
         return _("preferred for projects: {text}", text=text)
-    ratings, made = projects.ratings_of(each), projects.tech_of(each)
+    ratings, made = project_learnings.ratings_of(each), project_learnings.tech_of(each)
     rated = ", ".join(f"{_(axis)} {ratings[axis]}/5" for axis in AXES if axis in ratings)
     told = _("project ({ratings}): {text}", ratings=rated, text=text) if rated else _("project: {text}", text=text)
     return f"{told} ({one_line(made, LONGEST_TECH)})" if made else told
@@ -73,7 +73,7 @@ class LearningRow(Row):
 
     @classmethod
     def of(cls, each: Item) -> "LearningRow":
-        made = {"tech": projects.tech_of(each), "ratings": projects.ratings_of(each)}
+        made = {"tech": project_learnings.tech_of(each), "ratings": project_learnings.ratings_of(each)}
         return cls.from_record(each, **made, text=_learned(each))
 
     phrase = "{text}{id}"
@@ -85,26 +85,29 @@ class Projects(MemoryService, frozen=True):
     @operation("project.list", "List what was learned from projects", Action.READ_MEMORY)
     @suggestions("projects")
     def list_learned(self, rows: Rows, caller: Caller) -> Listing[LearningRow]:
-        found = projects.listing(rows, caller.scope)
+        found = project_learnings.listing(rows, caller.scope)
         return Listing.of(map(LearningRow.of, found), _("There are no lessons from projects to show here."))
 
     @operation("project.review", "Record review findings", Action.KEEP, KEEPS)
     def keep_review(self, tx: Tx, caller: Caller, text: _Findings) -> Listing[LearningRow]:
-        kept, left = projects.note_review(tx, self._by(caller), text), projects.read_review(text).left
-        lines = _("Not saved ({NOT_KEPT}):", NOT_KEPT=projects.NOT_KEPT), *(f"- {one_line(each)}" for each in left)
+        kept, left = project_learnings.note_review(tx, self._by(caller), text), project_learnings.read_review(text).left
+        lines = (
+            _("Not saved ({NOT_KEPT}):", NOT_KEPT=project_learnings.NOT_KEPT),
+            *(f"- {one_line(each)}" for each in left),
+        )
         return _kept(kept, "\n".join(lines) if left else "")
 
     @operation("project.prefer", "Record a preference for projects", Action.KEEP, KEEPS)
     def keep_preference(self, tx: Tx, caller: Caller, text: _Preference) -> Listing[LearningRow]:
-        return _kept([projects.prefer(tx, self._by(caller), text)])
+        return _kept([project_learnings.prefer(tx, self._by(caller), text)])
 
     @operation("project.done", "Mark a project as done so that you can rate it", Action.KEEP, KEEPS)
     def finish(self, tx: Tx, caller: Caller, text: _Project, tech: _Tech = "") -> Listing[LearningRow]:
-        return _kept([projects.finish(tx, self._by(caller), text, tech)])
+        return _kept([project_learnings.finish(tx, self._by(caller), text, tech)])
 
     @operation("project.rate", "Rate your latest project", Action.KEEP, KEEPS)
     def rate(self, tx: Tx, caller: Caller, arguments: Ratings) -> Listing[LearningRow]:
-        return _kept([projects.rate(tx, self._by(caller), arguments.model_dump(exclude_none=True))])
+        return _kept([project_learnings.rate(tx, self._by(caller), arguments.model_dump(exclude_none=True))])
 
     @operation("project.forget", "Forget something learned from projects", Action.CHANGE_OWN)
     def forget(self, tx: Tx, caller: Caller, which: _Learning) -> str:
@@ -127,7 +130,7 @@ def _kept(items: Iterable[Item], more: str = "") -> Listing[LearningRow]:
 
 def _found(rows: Rows, caller: Caller, which: str) -> Item:
     wanted = ending(rows, "items", which.strip().strip("`"))
-    for each in projects.listing(rows, caller.scope):
+    for each in project_learnings.listing(rows, caller.scope):
         if each.id == wanted:
             return each
     raise Refused("There is no lesson “{which}” here. `carina project list` shows them.", which=which[:40])

@@ -7,7 +7,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from bot.agents.permissions import answers_by_code, approval_cards, approval_rules, who_may
+from bot.agents.permissions import approval_cards, approval_rules, who_may
+from bot.agents.permissions.approval_codes import answer_by_code
 from bot.agents.permissions.approval_requests import Broker, Ruling, target_named
 from bot.agents.permissions.approval_rules import may_answer
 from bot.agents.permissions.who_may import Action, Approver, People
@@ -251,18 +252,8 @@ class Approvals(Service, frozen=True):
         return await self._decide(lambda tx: self.broker.answer(tx, number, who, verdict, now))
 
     async def answer_by_code(self, code: str, who: Approver, verdict: Verdict) -> Ruling:
-        """Answer the request that the code means; if none is clearly meant, nothing is decided."""
         now = self.clock()
-
-        def work(tx: Tx) -> Ruling:
-            meant = answers_by_code.request_meant(tx, code, who)
-            if meant is None:
-                return answers_by_code.nothing_decided(tx, code, who, now)
-            return self.broker.answer(tx, meant, who, verdict, now)
-
-        if not code:
-            return await self.database.read(lambda rows: answers_by_code.nothing_decided(rows, "", who, now))
-        return await self._decide(work)
+        return await self._decide(lambda tx: answer_by_code(tx, self.broker, code, who, verdict, now))
 
     async def _decide(self, work: Callable[[Tx], Ruling]) -> Ruling:
         ruling = await self.database.write(_ANSWER, work, durable=True)

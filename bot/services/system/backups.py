@@ -1,36 +1,30 @@
 """Backups for people: create and list them; the daily job. A restore requires the service to be stopped."""
 
 import asyncio
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
-from msgspec import Struct
 from pydantic import Field
 
 from bot.agents.permissions.who_may import Action
 from bot.errors import UserError
 from bot.services.caller import TERMINAL_ONLY, Caller
-from bot.services.people.erasure_everywhere import Alone
 from bot.services.registry import Options, Param, operation
-from bot.services.results import Entry, Lines, Listing, Markup, Row
+from bot.services.results import Entry, Listing, Markup, Row
 from memory.store import backups
 from memory.store.backups import Backup
 from memory.store.clock import Clock
-from memory.store.constellations import Constellations
 from memory.store.database import Database
 from memory.store.errors import StoreError
 from memory.store.logs import Log
-from memory.store.sqlite import Connection
 from scheduler.job_kinds import DueJob, JobKinds, WorkJob
 from texts import _, error_text, gettext_lazy, ngettext, size_text
 
 BACKUP = "backup"
 
 _CREATES = Options(changes=True, seconds=3_600.0)
-_VACUUMS = Options(via=TERMINAL_ONLY, changes=True, seconds=3_600.0)
 _log = Log("bot.services.system.backups")
 
 
@@ -109,44 +103,3 @@ class Backups:
             _log.warning("backup_damaged", name=name, reason=words)
         _log.info("backup_created", name=made.name, files=len(made.files), size=made.size, deleted=len(gone))
         return made
-
-
-class VacuumedFile(Row):
-    file: str
-    bytes_before: int
-    bytes_after: int
-
-    def line(self, markup: Markup) -> str:
-        freed = self.bytes_before - self.bytes_after
-        done = _("{size} freed", size=size_text(freed)) if freed > 0 else _("nothing to free")
-        return markup.text(f"{self.file}: {size_text(self.bytes_after)}, {done}")
-
-
-class Databases(Struct, frozen=True):
-    titles: ClassVar = {"db": "Check, migrate and compact the database files"}
-
-    constellations: Constellations
-    alone: Alone = nullcontext
-
-    @operation("db.vacuum", "Free unused disk space in the database files", Action.EXAMINE, _VACUUMS)
-    async def vacuum(self, _caller: Caller) -> Lines[VacuumedFile]:
-        registry, done = self.constellations.registry, []
-        async with self.alone():
-            for constellation in self.constellations.all():
-                async with self.constellations.use(constellation.id) as database:
-                    file = database.path.relative_to(registry.path.parent)
-                    done.append(VacuumedFile(file=str(file), **await database.maintain(_vacuum)))
-            done.append(VacuumedFile(file=registry.path.name, **await registry.maintain(_vacuum)))
-        return Lines.of(done)
-
-
-def _vacuum(raw: Connection) -> dict[str, Any]:
-    before = _pages(raw)
-    raw.execute("VACUUM")
-    raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-    return {"bytes_before": before, "bytes_after": _pages(raw)}
-
-
-def _pages(raw: Connection) -> int:
-    count, size = raw.execute("PRAGMA page_count").fetchone(), raw.execute("PRAGMA page_size").fetchone()
-    return int(count[0]) * int(size[0]) if count and size else 0

@@ -12,7 +12,7 @@ from bot.agents.context.situation import roster_lines
 from memory.activity import Neighbor
 from memory.knowledge import fact_comparison as comparison
 from memory.knowledge import fact_extraction as extraction
-from memory.knowledge import facts, projects, sessions, work_extraction
+from memory.knowledge import facts, project_learnings, sessions, work_extraction
 from memory.knowledge.fact_comparison import Relation
 from memory.knowledge.fact_extraction import Category, Statement
 from memory.knowledge.facts import Fact, Source, Step
@@ -77,19 +77,19 @@ def shared() -> str:
 def wished(*wishes: str) -> Tx:
     tx = store()
     for wish in wishes:
-        projects.prefer(tx, HERS, wish)
+        project_learnings.prefer(tx, HERS, wish)
     return tx
 
 
 def reviewed() -> list[str]:
     review = "VERDICT: FAIL\n1. No test for the empty list\n2. The README is out of date"
-    return [each.text for each in projects.note_review(store(), HERS, review)]
+    return [each.text for each in project_learnings.note_review(store(), HERS, review)]
 
 
 def finished() -> list[tuple[Kind, str]]:
     tx = store()
-    projects.finish(tx, HERS, "A game of snake")
-    return [(each.kind, each.text) for each in projects.listing(tx, HERE)]
+    project_learnings.finish(tx, HERS, "A game of snake")
+    return [(each.kind, each.text) for each in project_learnings.listing(tx, HERE)]
 
 
 CASES: dict[int, Callable[[], object]] = {
@@ -177,7 +177,7 @@ CASES: dict[int, Callable[[], object]] = {
     50: lambda: [(each.category, each.reinforcements) for each in known(learned(SOLID)[0])] == [(Category.LESSON, 1)],
     52: lambda: reviewed() == ["No test for the empty list", "The README is out of date"],
     53: lambda: finished() == [(Kind.PROJECT, "A game of snake")],
-    54: lambda: [each.text for each in projects.listing(wished("Three.js", "three.js"), HERE)] == ["Three.js"],
+    54: lambda: [each.text for each in project_learnings.listing(wished("Three.js", "three.js"), HERE)] == ["Three.js"],
 }
 CHANGED: dict[int, tuple[str, Callable[[], object]]] = {
     11: (

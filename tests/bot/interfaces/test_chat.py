@@ -35,7 +35,7 @@ from bot.interfaces.control.chat import Chat
 from bot.interfaces.control.chat_events import ChatEvent, History, Idle, Listening
 from bot.interfaces.control.server import replies_of
 from bot.services.caller import owner_at_terminal
-from bot.services.composition import Services
+from bot.services.served_constellations import Services
 from memory.queue import outbox
 from memory.queue.inbox import InRow, Status
 from memory.store.records import replace

@@ -14,8 +14,8 @@ from bot.agents.permissions.who_may import Approver
 from bot.config import load_config
 from bot.errors import CallError, UserError
 from bot.services.caller import Caller, Location, PlaceScope, Via
-from bot.services.composition import ServedConstellations, Services
-from bot.services.served_folder import ServedRegistry, open_shared
+from bot.services.served_constellations import ServedConstellations, ServedRegistry, Services
+from bot.services.served_folder import open_shared
 from bot.services.system.restart import Restart
 from memory import jobs
 from memory.jobs import NewJob

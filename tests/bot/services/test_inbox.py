@@ -16,7 +16,7 @@ from bot.runtime.turn_retries import GIVEN_UP
 from bot.services.caller import Caller, owner_at_terminal
 from bot.services.registry import Registry
 from bot.services.results import Markdown
-from bot.services.system.backups import Databases
+from bot.services.system.databases import Databases
 from bot.services.system.inbox import Inbox
 from memory.people import person_settings
 from memory.people.person_settings import Times

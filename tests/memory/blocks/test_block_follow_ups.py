@@ -7,13 +7,13 @@ import pytest
 
 from memory import activity, blocks
 from memory.activity import NewEvent, ToolUsed
-from memory.blocks import Author, Block, BlockType, NewBlock, manual_edits, revert
+from memory.blocks import Author, Block, BlockType, NewBlock, form_edits, revert
 from memory.blocks.changes import SYSTEM, ChangeKind, Writer, agent_writer, person_writer
 from memory.blocks.document import unpack
 from memory.blocks.history import ChangeLog, blame
-from memory.blocks.lifecycle import tell_changed
 from memory.blocks.repair import verify_block
 from memory.blocks.schemas import Field, FieldType, LogSchema, MapSchema
+from memory.blocks.settings import tell_changed
 from memory.blocks.store import CheckpointPolicy, HistoryLimits, block_history, share_peer
 from memory.erasure.blocks import NO_DESCRIPTION, forget_past, remove_derived, remove_of_person
 from memory.erasure.edited_or_deleted_messages import narrow_message
@@ -75,7 +75,7 @@ def by_hand(tx: Tx, label: str, hand: revert.Hand = OWNERS) -> revert.Edit:
 
 
 def write_by_hand(tx: Tx, label: str, text: str, hand: revert.Hand = OWNERS) -> None:
-    manual_edits.write(by_hand(tx, label, hand), row(tx, label), text)
+    form_edits.write(by_hand(tx, label, hand), row(tx, label), text)
 
 
 def delete(tx: Tx, number: int) -> None:

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from memory.blocks import Author, Block, BlockType, Permission, append_block, replace_in_block, write_block
 from memory.blocks.changes import SYSTEM, ChangeKind, Splice, Writer, person_writer
 from memory.blocks.containers import make
+from memory.blocks.form_edits import write
 from memory.blocks.history import blame
-from memory.blocks.manual_edits import write
 from memory.blocks.repair import verify_block
 from memory.blocks.revert import Hand, by_agent, by_hand, redo, revert, roll_back, undo
+from memory.blocks.schema_paths import PLAIN
 from memory.blocks.store import block_history
-from memory.blocks.targets import PLAIN
 from memory.people.audience import OWNER, PUBLIC, Scope, Trust, person_audience
 from memory.permission_requests import ApprovalNeeded
 from memory.store.database import Tx

@@ -21,8 +21,8 @@ from memory.blocks.changes import SYSTEM, Change
 from memory.blocks.document import Blob, BlobKind, BlockDocument, UnsoundBlob, seal
 from memory.blocks.edits import TOOLS, append_log, log_author
 from memory.blocks.repair import damage_since, open_block, repair_block, verify_block
+from memory.blocks.schema_paths import PLAIN
 from memory.blocks.store import CheckpointPolicy
-from memory.blocks.targets import PLAIN
 from memory.people.audience import Trust
 from memory.store.database import Tx
 from memory.store.errors import BlockCorrupt, Refused

@@ -18,7 +18,7 @@ from memory.blocks import (
     set_item,
     write_block,
 )
-from memory.blocks.manual_edits import write
+from memory.blocks.form_edits import write
 from memory.blocks.merging import lines_now
 from memory.blocks.revert import by_agent
 from memory.blocks.schemas import CompositeSchema, Field, FieldType, ListSchema, MapSchema, Section

@@ -14,7 +14,7 @@ from memory.blocks.history import history_of
 from memory.blocks.repair import verify_block
 from memory.blocks.revert import by_agent, redo, revert, undo
 from memory.blocks.schemas import CompositeSchema, Field, FieldType, ListSchema, MapSchema, Section, TextSchema
-from memory.blocks.sequence import SequenceHistory, Span
+from memory.blocks.sequence_history import SequenceHistory, Span
 from memory.blocks.store import CheckpointPolicy, HistoryLimits, block_history, load_block
 from memory.store.database import Tx
 from memory.store.errors import BlockRefused, Refused

@@ -21,7 +21,7 @@ from memory.blocks import (
     write_block,
 )
 from memory.blocks.changes import SYSTEM, Writer
-from memory.blocks.manual_edits import fields_by_hand, text_of, write
+from memory.blocks.form_edits import fields_by_hand, text_of, write
 from memory.blocks.repair import open_block, verify_block
 from memory.blocks.revert import Hand, by_hand
 from memory.blocks.schemas import (

@@ -18,7 +18,7 @@ from memory.blocks import (
     visible_blocks,
 )
 from memory.blocks.changes import Writer
-from memory.blocks.manual_edits import write
+from memory.blocks.form_edits import write
 from memory.blocks.revert import Hand, by_hand
 from memory.blocks.schemas import CompositeSchema, Field, FieldType, ListSchema, MapSchema, Section
 from memory.blocks.sharing import share_block, shares_of

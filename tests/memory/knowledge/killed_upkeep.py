@@ -13,7 +13,7 @@ from typing import Any
 
 from memory.knowledge import entries
 from memory.knowledge.graph import Entity, Kind, Triple
-from memory.knowledge.upkeep.apply import apply, undo
+from memory.knowledge.upkeep.applied_plans import apply, undo
 from memory.knowledge.upkeep.planned_changes import Link, Mark, Merge, Pass, Plan, Refine, Retire, kin_of
 from memory.people.audience import Audience, Scope
 from memory.store.database import Tx

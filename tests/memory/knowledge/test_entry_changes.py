@@ -6,9 +6,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory.knowledge import entries, entry_changes
+from memory.knowledge import entries, entry_changes, repeated_entries
 from memory.knowledge.entries import Entry, NewEntry, Origin, passages_of
-from memory.knowledge.entry_changes import BEGUN_BY
+from memory.knowledge.repeated_entries import BEGUN_BY
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust, may_write_down
 from memory.queue import messages
 from memory.queue.messages import NewMessage
@@ -132,12 +132,12 @@ def test_the_same_words_are_reinforced_and_take_over_what_was_not_there(tx: Tx) 
     assert (second.metadata, second.importance, second.trust) == ({"a": 1, "b": 2}, 0.8, Trust.STRANGER)
     assert second.messages == (9,)
     assert found(tx, "rodent") == [first.id]
-    assert entry_changes.not_taken(second, again) == ["the metadata a: it has others"]
+    assert repeated_entries.not_taken(second, again) == ["the metadata a: it has others"]
     many = replace(BOLT, tags=tuple(f"t{number}" for number in range(20)), importance=0.2)
     third = entry_changes.insert(tx, STAR, many, LATER)
     assert (third.importance, len(third.tags)) == (0.8, 20)
-    assert entry_changes.not_taken(third, many) == ["the importance 0.2: it has 0.8", "the tags t18, t19: it has 20"]
-    assert entry_changes.not_taken(third, BOLT) == [], "nobody chose the usual importance"
+    assert repeated_entries.not_taken(third, many) == ["the importance 0.2: it has 0.8", "the tags t18, t19: it has 20"]
+    assert repeated_entries.not_taken(third, BOLT) == [], "nobody chose the usual importance"
     check_index(tx)
 
 

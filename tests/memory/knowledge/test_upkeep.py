@@ -13,7 +13,7 @@ from memory.erasure import edited_or_deleted_messages
 from memory.knowledge import entries, entry_changes, graph
 from memory.knowledge.entries import Entry, Origin
 from memory.knowledge.graph import Entity, Kind, Triple
-from memory.knowledge.upkeep.apply import BrokenPlan, apply, undo
+from memory.knowledge.upkeep.applied_plans import BrokenPlan, apply, undo
 from memory.knowledge.upkeep.planned_changes import Link, Mark, Merge, Part, Pass, Plan, Refine, Retire
 from memory.knowledge.upkeep.retirement_limit import allowance
 from memory.knowledge.upkeep.run_records import latest_run

@@ -25,7 +25,7 @@ from memory.knowledge import (
     graph,
     interrupted_work,
     items,
-    projects,
+    project_learnings,
     sessions,
     summaries,
     working_memory,
@@ -36,7 +36,7 @@ from memory.knowledge.evaluations import Evaluation, Quality
 from memory.knowledge.fact_extraction import Category, Statement
 from memory.knowledge.items import By
 from memory.knowledge.summaries import AgentSummary, Compaction, ConstellationSummary
-from memory.knowledge.upkeep.apply import apply
+from memory.knowledge.upkeep.applied_plans import apply
 from memory.knowledge.upkeep.planned_changes import Link, Mark, Merge, Part, Pass, Plan, Refine
 from memory.knowledge.working_memory import NewEntry as NewKept
 from memory.people import access, hidden_people, person_settings, person_states
@@ -264,8 +264,10 @@ def lived(tx: Tx) -> None:
         heard = messages.by_ids(tx, [said.message or MessageId(0)], scope if number == 1 else Scope(GUILD))[0]
         spoken = facts.Source("said", STAR, SessionId(number), heard.id, ANN, heard.audience, heard.trust)
         facts.learn(tx, [Statement(Category.LESSON, f"the word is {SECRET}")], spoken, NOON)
-    projects.note_review(tx, By(Scope(GUILD), Trust.APPROVED, NOON, person=ANN), f"{SECRET} stands in the title")
-    projects.finish(tx, By(Scope(person_audience(ANN)), Trust.APPROVED, NOON, person=ANN), SECRET, SECRET)
+    project_learnings.note_review(
+        tx, By(Scope(GUILD), Trust.APPROVED, NOON, person=ANN), f"{SECRET} stands in the title"
+    )
+    project_learnings.finish(tx, By(Scope(person_audience(ANN)), Trust.APPROVED, NOON, person=ANN), SECRET, SECRET)
     state = WorkState("failed", SECRET, SECRET, (SECRET,), (SECRET,), (SECRET,), (SECRET,), (SECRET,), "", NOON)
     interrupted_work.keep(tx, running, state, [direct.message or MessageId(0)])
     sessions.extend(tx, running, NOON)

@@ -21,6 +21,7 @@ from bot.interfaces.cli.automatic_startup import no_manager
 from bot.services.caller import Caller
 from bot.services.registry import AT_TERMINAL, CHANGES_AT_TERMINAL, Arguments, Param, operation
 from bot.services.results import Markup, Result
+from memory.store.data_folder import DataFolder
 from sources.discord.markup import invite_url
 from texts import _
 
@@ -196,7 +197,7 @@ class Setup(Struct, frozen=True):
         except ConfigError as error:
             raise UserError("Nothing was written: {error}", error=error) from error
         write_both(path, None if added else toml, dotenv, variables)
-        used = not added and home.joinpath("global.db").exists()
+        used = not added and DataFolder(home).global_db.exists()
         return SetupFiles(
             file=str(dotenv if added else path),
             starter=arguments.starter,

@@ -1,16 +1,13 @@
-"""Matches an answer with a code, such as "yes 1234" in a direct message, to the request for approval that it decides.
-
-`bot.agents.permissions.approval_requests` then counts the answer.
-"""
+"""Answers with a code, such as "yes 1234" in a direct message: which request for approval they decide."""
 
 from datetime import datetime
 
-from bot.agents.permissions.approval_requests import Ruling
+from bot.agents.permissions.approval_requests import Broker, Ruling
 from bot.agents.permissions.who_may import Approver
 from memory import permission_requests
-from memory.permission_requests import Status
+from memory.permission_requests import Status, Verdict
 from memory.store import ids
-from memory.store.database import Rows
+from memory.store.database import Rows, Tx
 from memory.store.ids import RequestId
 from sources.text import one_line
 from texts import _, ngettext
@@ -18,7 +15,13 @@ from texts import _, ngettext
 _LISTED, _REASON = 5, 100  # questions told apart at once, and characters of each one's reason
 
 
-def request_meant(rows: Rows, code: str, who: Approver) -> RequestId | None:
+def answer_by_code(tx: Tx, broker: Broker, code: str, who: Approver, verdict: Verdict, now: datetime) -> Ruling:
+    """Answer the request that the code means; if none is clearly meant, nothing is decided."""
+    meant = _request_meant(tx, code, who)
+    return _nothing_decided(tx, code, who, now) if meant is None else broker.answer(tx, meant, who, verdict, now)
+
+
+def _request_meant(rows: Rows, code: str, who: Approver) -> RequestId | None:
     """The request whose number is `code`, or the only one asking this person whose number ends in it."""
     exact = permission_requests.get(rows, RequestId(min(int(code), ids.LARGEST) if code.isdecimal() else 0))
     if exact is not None:
@@ -28,7 +31,7 @@ def request_meant(rows: Rows, code: str, who: Approver) -> RequestId | None:
     return meant[0] if len(meant) == 1 else None
 
 
-def nothing_decided(rows: Rows, code: str, who: Approver, now: datetime) -> Ruling:
+def _nothing_decided(rows: Rows, code: str, who: Approver, now: datetime) -> Ruling:
     """The answer to a person whose code is missing or names no request: which ones wait for them.
 
     The text is empty if there are none and no code was given.

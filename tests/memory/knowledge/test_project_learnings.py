@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from memory.knowledge import projects
+from memory.knowledge import project_learnings
 from memory.knowledge.items import By
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.store.database import Tx
@@ -41,7 +41,7 @@ def by(message: int | None = None, audience: Audience = GUILD, minutes: int = 0)
     ],
 )
 def test_the_numbered_issues_of_a_review_that_fails_are_found(review: str, issues: list[str]) -> None:
-    assert list(projects.read_review(review).issues) == issues
+    assert list(project_learnings.read_review(review).issues) == issues
 
 
 @pytest.mark.parametrize(
@@ -57,55 +57,57 @@ def test_the_numbered_issues_of_a_review_that_fails_are_found(review: str, issue
     ],
 )
 def test_what_of_a_review_is_not_kept_is_known(review: str, left: list[str]) -> None:
-    assert list(projects.read_review(review).left) == left
+    assert list(project_learnings.read_review(review).left) == left
 
 
 def test_a_review_that_fails_gives_each_of_its_issues(tx: Tx) -> None:
-    assert [each.text for each in projects.note_review(tx, HERS, FAIL)] == list(projects.read_review(FAIL).issues)
+    assert [each.text for each in project_learnings.note_review(tx, HERS, FAIL)] == list(
+        project_learnings.read_review(FAIL).issues
+    )
     with pytest.raises(Refused, match="no finding"):
-        projects.note_review(tx, HERS, "VERDICT: PASS")
+        project_learnings.note_review(tx, HERS, "VERDICT: PASS")
 
 
 def test_an_issue_counts_once_for_each_message_and_is_shown_from_the_second_time_on(tx: Tx) -> None:
-    projects.note_review(tx, by(1), "No test for the empty list!")
-    projects.note_review(tx, by(1), "no test for the EMPTY list")
+    project_learnings.note_review(tx, by(1), "No test for the empty list!")
+    project_learnings.note_review(tx, by(1), "no test for the EMPTY list")
     assert lessons(tx, HERE, NOON).issues == ()
-    (counted,) = projects.note_review(tx, by(2), "No test for the empty list")
+    (counted,) = project_learnings.note_review(tx, by(2), "No test for the empty list")
     assert counted.strength == 2
     assert [each.text for each in lessons(tx, HERE, NOON).issues] == ["No test for the empty list!"]
     for number in range(7):
         for _ in range(2):
-            projects.note_review(tx, by(), f"Issue of the number {number} again")
+            project_learnings.note_review(tx, by(), f"Issue of the number {number} again")
     assert len(lessons(tx, HERE, NOON).issues) == 5
 
 
 def test_the_newest_project_is_rated_and_weak_axes_of_the_last_three_are_named(tx: Tx) -> None:
     with pytest.raises(Refused, match="no finished project"):
-        projects.rate(tx, HERS, {"visual": 2})
+        project_learnings.rate(tx, HERS, {"visual": 2})
     for number in range(5):
-        projects.finish(tx, HERS, f"project {number}")
-        projects.rate(tx, HERS, {"visual": 1 if number == 0 else 4})
-    projects.rate(tx, HERS, {"engagement": 2})
+        project_learnings.finish(tx, HERS, f"project {number}")
+        project_learnings.rate(tx, HERS, {"visual": 1 if number == 0 else 4})
+    project_learnings.rate(tx, HERS, {"engagement": 2})
     found = lessons(tx, HERE, NOON)
     assert [each.text for each in found.rated] == ["project 4", "project 3", "project 2"]
-    assert projects.ratings_of(found.rated[0]) == {"visual": 4, "engagement": 2}
+    assert project_learnings.ratings_of(found.rated[0]) == {"visual": 4, "engagement": 2}
     assert found.weak == ["engagement"], "project 0 is too long ago"
 
 
 @pytest.mark.parametrize("ratings", [{}, {"visual": 0}, {"visual": 6}, {"speed": 3}])
 def test_a_rating_is_of_one_to_five_on_one_of_five_axes(tx: Tx, ratings: dict[str, int]) -> None:
-    projects.finish(tx, HERS, "A game of snake")
+    project_learnings.finish(tx, HERS, "A game of snake")
     with pytest.raises(Refused, match="give 1 to 5 points"):
-        projects.rate(tx, HERS, ratings)
+        project_learnings.rate(tx, HERS, ratings)
 
 
 def test_what_goes_for_room_is_the_least_found_and_oldest_never_the_newest(tx: Tx) -> None:
     for number in range(20):
-        projects.note_review(tx, by(minutes=number), f"Issue of the number {number}")
-    projects.note_review(tx, by(minutes=30), "Issue of the number 0")
-    projects.note_review(tx, By(Scope(GUILD), Trust.APPROVED, NOON, person=BOB), "What Bob's review found")
-    projects.note_review(tx, by(minutes=31), "The newest issue of all")
-    texts = {each.text for each in projects.listing(tx, HERE)}
+        project_learnings.note_review(tx, by(minutes=number), f"Issue of the number {number}")
+    project_learnings.note_review(tx, by(minutes=30), "Issue of the number 0")
+    project_learnings.note_review(tx, By(Scope(GUILD), Trust.APPROVED, NOON, person=BOB), "What Bob's review found")
+    project_learnings.note_review(tx, by(minutes=31), "The newest issue of all")
+    texts = {each.text for each in project_learnings.listing(tx, HERE)}
     assert len(texts) == 21
     assert "Issue of the number 1" not in texts
     assert {"Issue of the number 0", "The newest issue of all", "What Bob's review found"} <= texts
@@ -113,14 +115,14 @@ def test_what_goes_for_room_is_the_least_found_and_oldest_never_the_newest(tx: T
 
 def test_nothing_passes_from_one_audience_to_another_nor_from_strangers_to_prompts(tx: Tx) -> None:
     own = person_audience(ANN)
-    projects.prefer(tx, by(audience=own), "a secret wish")
-    projects.prefer(tx, By(Scope(GUILD), Trust.STRANGER, NOON, person=BOB), "a stranger's wish")
-    assert lessons(tx, HERE, NOON) == projects.ProjectLearnings()
-    assert [each.text for each in projects.listing(tx, HERE)] == ["a stranger's wish"]
+    project_learnings.prefer(tx, by(audience=own), "a secret wish")
+    project_learnings.prefer(tx, By(Scope(GUILD), Trust.STRANGER, NOON, person=BOB), "a stranger's wish")
+    assert lessons(tx, HERE, NOON) == project_learnings.ProjectLearnings()
+    assert [each.text for each in project_learnings.listing(tx, HERE)] == ["a stranger's wish"]
     assert [each.text for each in lessons(tx, Scope(own), NOON).wishes] == ["a secret wish"]
     assert lessons(tx, Scope(OWNER), NOON).wishes == ()
     with pytest.raises(Refused):
-        projects.rate(tx, by(audience=own), {"visual": 3})
+        project_learnings.rate(tx, by(audience=own), {"visual": 3})
 
 
 @pytest.mark.parametrize(
@@ -135,19 +137,21 @@ def test_nothing_passes_from_one_audience_to_another_nor_from_strangers_to_promp
 def test_what_was_learned_goes_with_the_words_it_came_of(tx: Tx, how: str) -> None:
     message = taken(tx, 1, "three.js please").message
     assert message is not None
-    projects.prefer(tx, by(int(message)), "three.js")
-    projects.prefer(tx, by(), "by hand")
+    project_learnings.prefer(tx, by(int(message)), "three.js")
+    project_learnings.prefer(tx, by(), "by hand")
     tx.run(how, (message,))
-    assert [each.text for each in projects.listing(tx, HERE)] == ["by hand"]
+    assert [each.text for each in project_learnings.listing(tx, HERE)] == ["by hand"]
 
 
 def test_a_wish_in_other_letters_is_the_same_wish_and_the_newest_are_shown(tx: Tx) -> None:
-    projects.prefer(tx, by(), "Three.js")
-    projects.prefer(tx, by(minutes=1), "three.js")
-    assert [each.text for each in projects.listing(tx, HERE)] == ["Three.js"]
+    project_learnings.prefer(tx, by(), "Three.js")
+    project_learnings.prefer(tx, by(minutes=1), "three.js")
+    assert [each.text for each in project_learnings.listing(tx, HERE)] == ["Three.js"]
     for number in range(4):
-        projects.prefer(tx, by(minutes=2 + number), f"wish {number}")
-    assert lessons(tx, HERE, NOON - timedelta(days=1)) == projects.ProjectLearnings()  # a turn that began before
+        project_learnings.prefer(tx, by(minutes=2 + number), f"wish {number}")
+    assert (
+        lessons(tx, HERE, NOON - timedelta(days=1)) == project_learnings.ProjectLearnings()
+    )  # a turn that began before
     assert [each.text for each in lessons(tx, HERE, NOON + timedelta(days=1)).wishes] == [
         "wish 3", "wish 2", "wish 1"
     ]  # fmt: skip

@@ -10,9 +10,9 @@ from memory.blocks.document import BlockDocument
 from memory.blocks.edits import changeable
 from memory.blocks.merging import KnownVersion, set_seen
 from memory.blocks.revert import Edit
+from memory.blocks.schema_paths import Target, every_target, target_of
 from memory.blocks.schemas import Field, FieldType, ListSchema, LogSchema, TextSchema, named
 from memory.blocks.store import load_block
-from memory.blocks.targets import Target, every_target, target_of
 from memory.store.database import Rows
 from memory.store.errors import BlockRefused, Refused
 from memory.store.ids import text_mark

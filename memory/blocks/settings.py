@@ -15,9 +15,9 @@ from memory.blocks.document import SYSTEM, BlockDocument, Writer
 from memory.blocks.records import CONSTELLATION_OWNER, LOGS, Author, Block, BlockType, NewBlock, Operation
 from memory.blocks.repair import open_block
 from memory.blocks.rights import existing_block, require_yes
+from memory.blocks.schema_paths import PLAIN
 from memory.blocks.schemas import TEXT, Schema, TextSchema, Viewport, dump_schema, outline
 from memory.blocks.store import save_change
-from memory.blocks.targets import PLAIN
 from memory.blocks.visibility import block_by_id, own_block, own_blocks
 from memory.people.audience import Audience, Scope
 from memory.store.clock import from_text, to_text
