@@ -45,8 +45,8 @@ def on_page_markdown(markdown: str, **_more: Any) -> str:
 
 
 def _tools() -> Iterator[str]:
-    yield "# Tools\n\nThe tools that agents can call, as models read about them. The setting [`tools`](settings.md#agents) says"
-    yield "which of them an agent has. [MCP servers](mcp.md) add others."
+    yield "# Tools\n\nThe tools that agents can call, as models read about them. The setting"
+    yield "[`tools`](settings.md#agents) says which of them an agent has. [MCP servers](mcp.md) add others."
     for name, kind in sorted(_classes().items()):
         told = spec_of(name, kind.description, kind.arguments, ())
         yield f"\n## {name}\n\n{told.description}\n"
@@ -73,12 +73,12 @@ def _classes() -> dict[str, Any]:
 
 
 def _api() -> Iterator[str]:
-    yield "# HTTP API\n\n[Dashboard and API](web.md#api) explains tokens, errors and repeated requests. A running service"
-    yield "describes its whole API in `/openapi.json`.\n"
+    yield "# HTTP API\n\n[Dashboard and API](web.md#api) explains tokens, errors and repeated requests."
+    yield "A running service describes its whole API in `/openapi.json`.\n"
     yield "## Addresses\n\n| address | what it does |\n|---|---|"
     for (path, handler), routes in groupby(PROGRAMS, itemgetter(1, 2)):
         about = (inspect.getdoc(handler) or "").partition("\n")[0]
-        yield f"| `{', '.join(method for method, *_ in routes)} {path}` | {_cell(about)} |"
+        yield f"| `{', '.join(method for method, *_ in routes)} {path.replace(':path', '')}` | {_cell(about)} |"
     yield "\n## Operations\n\nUse `GET /api/v1/NAME` for operations that only read,"
     yield "and `POST` with a JSON object for all others.\n"
     yield "| operation | what it does | arguments |\n|---|---|---|"
