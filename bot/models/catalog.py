@@ -110,7 +110,7 @@ class ModelCatalog:
                 name=name,
             )
         if not key.isascii() or not key.isprintable() or " " in key:
-            raise ConfigError("{name}_API_KEY: expected plain characters without spaces", name=provider.upper())
+            raise ConfigError("{name}_API_KEY: expected ASCII characters without spaces", name=provider.upper())
         return Access(name, self._limits, key, base_url, self._images)
 
 

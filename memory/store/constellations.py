@@ -314,8 +314,9 @@ def constellations(rows: Rows, folder: Path) -> list[Constellation]:
 def require(path: Path) -> None:
     """Never recreate a registered file: an empty memory would look like a good one. Raises DatabaseCorrupt."""
     if not path.exists() or path.stat().st_size == 0:
-        wrong = "empty" if path.exists() else "missing"
-        raise DatabaseCorrupt("{path} is registered but {wrong}: restore it from a backup", path=path, wrong=wrong)
+        raise DatabaseCorrupt(
+            "{path} should hold a constellation, but is missing or empty: restore it from a backup", path=path
+        )
 
 
 def _remove(tx: Tx, constellation: ConstellationId) -> None:

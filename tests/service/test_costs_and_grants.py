@@ -89,7 +89,9 @@ async def test_the_owner_sets_what_may_be_spent_and_everybody_hears_of_its_end_o
         found = {row["of"]: (row["usd_left"], row["tokens_left"], row["said"]) for row in listed}
         assert found["constellation"] == (0, None, "by command")
         assert found["person"][2] == "in the configuration"
-        assert "There is no such budget anymore" in await t.service.said("budget", "clear", "constellation")
+        assert "Removed. No configured budget takes its place" in await t.service.said(
+            "budget", "clear", "constellation"
+        )
         assert "No command set this budget" in await t.service.refused("budget", "clear", "constellation")
         t.model.script(Answer("Two."))
         await t.ana.say(t.general, "<@bot> and now?")

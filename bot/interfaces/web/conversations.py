@@ -196,7 +196,7 @@ class Talk(Struct, frozen=True):
         if row.status is Status.DEAD:
             return Answer((), _("This could not be answered: {error}.", error=row.last_error))
         if row.status is Status.RECEIVED:
-            text = _("Nobody answers there at the moment. Your message is kept for 7 days in case that changes.")
+            text = _("No agent is answering there at the moment. Your message is kept for 7 days in case that changes.")
             return Answer((), text)
         await self.services.runtime.delivered(place)
         said = await self.database.read(lambda rows: answers_of(rows, row, place))

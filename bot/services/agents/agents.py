@@ -218,7 +218,7 @@ class Agents(MemoryService, frozen=True):
         more, back = f" {stopped}" if ended else "", f"carina agent restore {shlex.quote(found.name)}"
         if not silent:
             return _now(found.name, "archived", more)
-        more += f" {_('Nobody answers in {groups} now. `{command}` changes that.')}"
+        more += f" {_('No agent is answering in {groups} now. `{command}` changes that.')}"
         return _now(found.name, "archived", more, groups=", ".join(silent), command=back)
 
     @operation("agent.restore", "Restore an archived agent", Action.AGENTS, AT_TERMINAL)

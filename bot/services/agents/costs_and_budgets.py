@@ -206,10 +206,10 @@ class Spending(Service, frozen=True):
     async def clear_budget(self, caller: Caller, of: _Of, period: _Period = "day") -> ActionReport | Entry[BudgetRow]:
         named = _subject(of)
         if not await commit(self.database, lambda tx: spending.drop(tx, named, period)):
-            raise UserError("No command set this budget.")
+            raise UserError("No command set this budget. If it is in carina.toml, remove it there.")
         self.kept.decided.pop((named, period), None)
         if (left := self.kept.configured.get((named, period))) is None:
-            return report(gettext_noop("Removed. There is no such budget anymore."), who=named)
+            return report(gettext_noop("Removed. No configured budget takes its place."), who=named)
         return Entry(done=_("Removed. The configured budget applies now"), row=await self._row(left, caller.scope))
 
     @suggestions("spending")

@@ -146,7 +146,7 @@ class ContextViews(Service, frozen=True):
             for block in blocks.visible_blocks(rows, agent.id, scope, referred=referred)
         ]
         total = number_text(sum(row.tokens for row in found))
-        more = _("- about {total} tokens in total, before the conversation", total=total)
+        more = _("- about {total} tokens in total, not counting the conversation", total=total)
         return Listing.of(found, _("There are no blocks to show here."), more if found else "")
 
     @operation("agent.preview", "Show what an agent would see in a place", Action.EXAMINE, AT_TERMINAL)

@@ -144,7 +144,10 @@ class Dreams(MemoryService, frozen=True):
     def _answered(self, tx: Tx, caller: Caller, identifier: str, *, yes: bool) -> Entry:
         found = run_records.answer_pending(tx, identifier, sorted(self.people.selves(caller.person)), yes=yes)
         if found is None:
-            raise UserError("Nothing of yours is waiting for approval under “{identifier}”.", identifier=identifier)
+            raise UserError(
+                "There is no inference “{identifier}” waiting for your approval. `carina dream waiting` lists them.",
+                identifier=identifier,
+            )
         words = (
             _("✓ I will use it from now on: {content}", content=one_line(found.content, _SHOWN))
             if yes

@@ -103,7 +103,7 @@ class Report(Result):
         if self.known:
             head.append(ngettext("{count} was already imported.", "{count} were already imported.", self.known))
         others = gettext_noop(
-            "Messages by {strangers} are treated as a stranger's words. `--as-owner NAME` imports yours as your own."
+            "Messages by {strangers} are treated like those of strangers. `--as-owner NAME` imports yours as your own."
         )
         more = [self.told(markup, others)] if self.strangers else []
         if not self.dry_run:

@@ -88,10 +88,10 @@ async def test_who_asks_is_told_once_and_the_owner_once_a_day(service: Service) 
         await service.heard(said("anybody?", number, OWNERS_PLACE, OLGA))
     told = service.platform.texts(OWNERS_PLACE.id)
     assert len(told) == 2, "of the hall, and as who asks"
-    assert told[0].startswith("Nobody answers in hall: ")
-    assert told[1].startswith("Nobody answers in ")
+    assert told[0].startswith("No agent is answering in hall: ")
+    assert told[1].startswith("No agent is answering in ")
     [_answer, kept] = service.platform.texts(HALL.id)
-    assert kept.startswith("Nobody answers here at the moment.")
+    assert kept.startswith("No agent is answering here at the moment.")
 
 
 async def test_an_unsent_notice_that_nobody_answers_is_withdrawn_when_somebody_does(service: Service) -> None:
@@ -146,7 +146,7 @@ async def test_of_news_that_nobody_answers_the_owner_is_told(service: Service) -
     service.resume()
     await service.settled()
     (told,) = service.platform.texts(OWNERS_PLACE.id)
-    assert told.startswith("Nobody answers in the news from alarm: ")
+    assert told.startswith("No agent is answering in the news from alarm: ")
     assert await service.column("SELECT place_id FROM outbox WHERE source = 'patrol'") == []
 
 

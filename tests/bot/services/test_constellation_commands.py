@@ -176,9 +176,9 @@ def test_the_agent_and_the_group_that_are_made_without_a_table_are_no_difference
 
 def test_who_archives_the_last_agent_that_answers_is_warned(here: Here) -> None:
     assert here("group add member Night Star").returncode == 0
-    assert "Nobody answers" not in here("agent archive Moon").stdout
+    assert "No agent is answering" not in here("agent archive Moon").stdout
     said = here("agent archive Star").stdout
-    assert "Nobody answers in Main, Night now. `carina agent restore Star` changes that." in said
+    assert "No agent is answering in Main, Night now. `carina agent restore Star` changes that." in said
 
 
 # ---------------------------------------------------------------------------------------------------- to TOML and back
@@ -284,10 +284,10 @@ def test_an_archived_agent_answers_nobody_and_keeps_its_memory(tmp_path: Path) -
     assert carina(tmp_path, "agent", "archive", "carina").returncode == 0
     silent = carina(tmp_path, "chat", "--once", "where is my dentist?")
     assert "Elm Street" not in silent.stdout
-    assert "every agent of the group Main is archived or hibernated" in silent.stdout
+    assert "every agent in the group Main is archived or hibernated" in silent.stdout
     reached_elsewhere = {"DISCORD_TOKEN": "no-such-token", "DISCORD_OWNER_ID": "12345678901234567"}
     silent = carina(tmp_path, "chat", "--once", "where is my dentist?", **reached_elsewhere)
-    assert "every agent of the group Main is archived or hibernated" in silent.stdout, "who asks is told"
+    assert "every agent in the group Main is archived or hibernated" in silent.stdout, "who asks is told"
     assert "route" not in silent.stdout, "which is a command of Discord's"
     assert carina(tmp_path, "agent", "restore", "carina").returncode == 0
     assert "Elm Street" in carina(tmp_path, "chat", "--once", "where is my dentist?").stdout
@@ -302,9 +302,9 @@ def test_a_hibernated_agent_is_asked_nothing_until_it_is_woken(here: Here, tmp_p
     assert re.search(r"\nsize: [\d.]+ MB$", about)
     assert about.startswith("constellation: home\nstate: "), "no ID"
     silent = carina(tmp_path, "chat", "--once", "hello")
-    assert "every agent of the group Main is archived or hibernated" in silent.stdout
+    assert "every agent in the group Main is archived or hibernated" in silent.stdout
     assert here("agent wake Star").stdout == "Star is active.\n"
-    assert "Nobody answers" not in carina(tmp_path, "chat", "--once", "hello").stdout
+    assert "No agent is answering" not in carina(tmp_path, "chat", "--once", "hello").stdout
     refused(here, "agent wake Star", "Star is active.")
 
 
