@@ -92,7 +92,7 @@ class ToolCaller:
             async with asyncio.timeout(seconds):
                 made = await self._permitted(tool, arguments, use, material)
         except TimeoutError:
-            text = f"{call.name} took longer than {self._deps.limits.tool_seconds:g} seconds and was given up."
+            text = f"{call.name} took longer than {self._deps.limits.tool_seconds:g} seconds and was stopped."
             await self._fail(call, material, begun, text)
         except (ToolError, StoreError) as error:
             await self._fail(call, material, begun, reason_of(error))

@@ -273,8 +273,8 @@ class Rules(Struct, frozen=True):
         last = max([*here, *(used[name] for name in (tool,) if name in used)], default=None)
         for rule in self._of("cooldown"):
             if rule.holds_for(tool) and last is not None and not _older(last, now, rule.seconds):
-                left = rule.seconds - (now - last).total_seconds()
-                text = f"{_name(tool)} rests for {_span(rule.seconds)} after each call; wait {_span(left)} more."
+                left = _span(rule.seconds - (now - last).total_seconds())
+                text = f"After each call, {_name(tool)} cannot be called for {_span(rule.seconds)}; wait {left} more."
                 return Refusal("cooldown", text)
         return None
 

@@ -211,7 +211,7 @@ class ConstellationRuntime:
             if place_source(place) in self._endpoints or is_patrol(place):
                 self.answer(place, group)
             else:
-                _log.warning("place_without_front_end", place=place, hint="its front end is not configured any more")
+                _log.warning("place_without_front_end", place=place, hint="its front end is no longer configured")
         self._see_to(places, ())
 
     async def _run_conversation(self, place: PlaceId, group: GroupId) -> None:

@@ -309,7 +309,7 @@ def append_log(tx: Tx, name: str, author: Author, entries: Iterable[Mapping[str,
         return None
     block = replace(_LOGS[name], owner=author.agent, label=name, audience=author.scope.audience)
     if ensure_block(tx, block, author.now).type is not BlockType.LOG:
-        _logger.warning("log_not_kept", agent=author.agent, label=name, reason="a block of that name is no log")
+        _logger.warning("log_not_kept", agent=author.agent, label=name, reason="a block with that name is not a log")
         return None
 
     def add(found: Block, opened: OpenBlock) -> None:

@@ -64,7 +64,7 @@ class Memberships:
                 return seen
         if len(counted) > MAX_GUILDS and not self._incomplete:
             self._incomplete = True
-            hint = "grant the intent Server Members, and all are known; or let people in by name"
+            hint = "turn on the Server Members intent, so that all members are known, or let people in by name"
             log.warning("memberships_incomplete", servers=len(counted), asked=MAX_GUILDS, hint=hint)
         members = await asyncio.gather(*(self.member(guild, info.person) for guild in counted[:MAX_GUILDS]))
         return tuple(guild.id for guild, member in zip(counted, members, strict=False) if member is not None)

@@ -119,7 +119,7 @@ async def test_one_that_dies_while_it_works_is_there_again(tmp_path: Path, small
 async def test_one_that_hangs_while_it_works_is_given_up(tmp_path: Path, small: Small) -> None:
     small.does(forecast="hang")
     async with weather(tmp_path, small.stdio(f"{UNASKED}\nseconds = 2\nconnect_seconds = {CONNECT}")) as stage:
-        assert "took longer than 2 seconds and was given up. Nobody knows" in await stage.refused(forecast())
+        assert "took longer than 2 seconds and was stopped. Nobody knows" in await stage.refused(forecast())
         small.does()
         assert await stage.works(forecast("Graz"))  # it is asked for its tools first, and started anew
         assert small.towns == ["Linz", "Graz"]

@@ -103,7 +103,8 @@ async def test_a_group_answers_as_the_owner_s_and_the_terminal_is_not_told_again
             assert not ok
             assert "There is no group “Planets”. Choose from: Main, Stars" in text
             assert await called(client, "route_to_group", group="Main", group_id="Stars", message="Who are you?") == (
-                "route_to_group was not called. The arguments group and group_id mean the same and differ.",
+                "route_to_group was not called. The arguments group and group_id are the same, but have different "
+                "values.",
                 False,
             )
         spoken = t.rows("SELECT place_id, role, content FROM messages WHERE content LIKE '%tea%' ORDER BY id")

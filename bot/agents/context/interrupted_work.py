@@ -45,7 +45,7 @@ TOKENS = 180
 HEAD = "what you were doing"
 _PROMPT, _LINE = 500, 150  # characters kept of the request, and shown per line
 _WIDE_LINE = 45  # the same for scripts with one token per character
-_CUTS = {"interrupted": "was interrupted", "failed": "failed and was given up", "cancelled": "was canceled"}
+_CUTS = {"interrupted": "was interrupted", "failed": "failed for good", "cancelled": "was canceled"}
 _CAUTION = "This is not the whole history: ask when you are unsure of a detail."
 
 

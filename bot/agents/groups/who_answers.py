@@ -128,7 +128,7 @@ def plan_of(found: Team, words: str, state: GroupState, drawn: tuple[int, Mappin
     """
     seed, near = drawn
     if not found.candidates:
-        raise ValueError(f'nobody of the group "{found.group.name}" is active')
+        raise ValueError(f'no member of the group "{found.group.name}" is active')
     whole = isinstance(found.settings, Pipeline | Voting)
     names = {each.name: each.agent for each in found.candidates}
     called = [names[name] for name in addressed(words, list(names))]
@@ -165,9 +165,9 @@ def _next_in_turn(found: Team, settings: RoundRobin, state: GroupState, now: dat
         if not settings.skip_unavailable:
             raise ValueError(
                 f"it is the turn of {found.names[agent]}, who is not active, and the group "
-                f'"{found.group.name}" passes over nobody (skip_unavailable = false)'
+                f'"{found.group.name}" skips nobody (skip_unavailable = false)'
             )
-    raise ValueError(f'nobody of the group "{found.group.name}" is active')
+    raise ValueError(f'no member of the group "{found.group.name}" is active')
 
 
 async def member_similarity(

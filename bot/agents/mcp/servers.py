@@ -245,7 +245,7 @@ class Server:
             async with asyncio.timeout(seconds):
                 return await session.call(offer.tool, arguments)
         except TimeoutError:
-            raise ToolError(f"{offer.name} took longer than {seconds:g} seconds and was given up. {unknown}") from None
+            raise ToolError(f"{offer.name} took longer than {seconds:g} seconds and was stopped. {unknown}") from None
         except MCPError as error:
             if error.code == CONNECTION_CLOSED:
                 raise ToolError(f"The MCP server {self.name} disconnected during the call. {unknown}") from error

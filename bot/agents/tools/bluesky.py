@@ -147,8 +147,8 @@ class BlueskyTool(StoreTool[BlueskyArguments]):
     rarely = Rarely("post, follow, like and repost on Bluesky")
     description = (
         "Post on Bluesky; like, repost, quote or answer posts, follow somebody, or undo any of it; everybody can see "
-        "it. Not needed to answer who speaks to you: your final text is the reply. All but liking what you answer "
-        "needs the owner's approval; the call asks for it."
+        "it. Not needed to answer the person who speaks to you: your final text is the reply. All but liking what you "
+        "answer needs the owner's approval; the call asks for it."
     )
     caution = Caution(bound=("operation", "target", "text", "images"))
 
@@ -238,11 +238,11 @@ def _target(context: ToolContext, arguments: BlueskyArguments, asked: str) -> st
         found = given or (context.turn.person or "").removeprefix(f"{SOURCE}:")
         if re.fullmatch(DID, found):
             return found
-        raise ToolError("A person is named by their DID, such as did:plc:ewvi7nxzyoun6zhxrhs64oiz.")
+        raise ToolError("Give a person's DID, such as did:plc:ewvi7nxzyoun6zhxrhs64oiz.")
     found = given or asked
     if POST.fullmatch(found):
         return found
-    raise ToolError("A post is named like at://did:plc:…/app.bsky.feed.post/…, as in the thread's block.")
+    raise ToolError("Give a post as at://did:plc:…/app.bsky.feed.post/…, as the thread's block shows it.")
 
 
 _ACTOR = re.compile(rf"@?(?:{DID}|(?:[A-Za-z0-9-]{{1,63}}\.)+[A-Za-z0-9-]{{1,63}})")

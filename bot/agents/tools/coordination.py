@@ -39,7 +39,7 @@ class CoordinationArguments(Arguments):
     importance: Literal["low", "medium", "high", "critical", ""] = Field(
         default="",
         description="assign, change, note: how much it matters, medium by default; an agent that was away is told "
-        "notes from medium up, as decisions",
+        "of notes of medium importance or more, as decisions",
     )
     state: Literal["open", "in_progress", "done", "cancelled", ""] = Field(default="", description="change")
     due: str = Field(
@@ -57,7 +57,7 @@ class CoordinationTool(AgendaTool[CoordinationArguments]):
     description = (
         "Arrange work with the other agents of your constellation: give tasks, change and complete them, hand over to "
         "one agent or to anyone, note decisions for all. The others learn of it in their next turn, as far as those "
-        "who hear them may know what is said here. It starts nobody: `send_message` has an agent or a group answer now."
+        "who hear them may know what is said here. To have an agent or a group answer now, use `send_message`."
     )
     caution = Caution(bound=("operation", "agent"))
 

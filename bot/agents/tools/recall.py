@@ -93,10 +93,10 @@ class RecallTool(StoreTool[RecallArguments]):
     shown = gettext_noop("long-term memory")
     description = (
         "Keep things for the long term, outside your context: facts about people, decisions, plans, preferences. "
-        "insert stores an entry about one matter, save one about several, which become an entry each later; append "
-        "adds a line to one, read shows one or lists the newest, delete forgets one, query finds entries and what was "
-        "said, categories lists where entries are kept, observations what others of your group stored in the last 24 "
-        "hours. Use words that will make sense in a year, and name who it is about."
+        "insert stores an entry about one matter; save stores several matters, each of which becomes an entry later; "
+        "append adds a line to one, read shows one or lists the newest, delete forgets one, query finds entries and "
+        "what was said, categories lists where entries are kept, observations what others of your group stored in the "
+        "last 24 hours. Use words that will make sense in a year, and name who it is about."
     )
     brief = Brief(
         "Remember what people tell you for the long term, and forget it when they ask: facts about them, decisions, "

@@ -84,12 +84,12 @@ class Why:
 
 
 _WHOSE = {
-    "role": "role is of messages",
-    "place": "place is of messages, activity and summaries",
-    "category": "category is of entries and facts",
-    "tags": "tags are of entries",
-    "author": "author is of messages, entries, activity, facts, tasks and summaries",
-    "person": "author 'me' is of messages, entries, blocks, activity, facts and tasks",
+    "role": "role applies only to messages",
+    "place": "place applies only to messages, activity and summaries",
+    "category": "category applies only to entries and facts",
+    "tags": "tags apply only to entries",
+    "author": "author applies only to messages, entries, activity, facts, tasks and summaries",
+    "person": "author 'me' applies only to messages, entries, blocks, activity, facts and tasks",
 }
 
 
@@ -101,7 +101,7 @@ def nothing_searched(unmet: Sequence[str]) -> PromptText:
     """Why nothing was searched: conditions that nothing which was asked for can meet; empty without any."""
     if not unmet:
         return NOTHING
-    whose = ", ".join(f"{_WHOSE[name]} alone" for name in unmet)
+    whose = ", ".join(_WHOSE[name] for name in unmet)
     together = "" if len(unmet) == 1 else ": nothing has all of these conditions"
     return say("Nothing was searched: {whose}.", whose=whose + together)
 

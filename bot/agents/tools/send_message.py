@@ -53,8 +53,8 @@ class SendMessageTool(StoreTool[SendArguments]):
     description = (
         "Send a message to another place, privately to the person you are talking to, or to other agents, who answer "
         "here by themselves and do not report to you. Not needed to answer: your "
-        "final text goes to where the newest message came from. What was said here is carried to people who did not "
-        "hear it only when the person you are talking to agrees; they are asked, and you are told. It also sends text "
+        "final text goes to where the newest message came from. Before what was said here goes to people who did not "
+        "hear it, the person you are talking to must agree; they are asked, and you are told. It also sends text "
         "files, which people can save."
     )
     caution = Caution(bound=("target_type", "target"))

@@ -97,7 +97,7 @@ async def test_a_tool_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
     limits = Limits(max_steps=6, tool_seconds=0.05)
     async with running(tmp_path, Setting(model, tools=[Bell(hang=True)], limits=limits)) as service:
         await service.heard(said("ring", 1))
-    assert results(model.requests[1]) == [("bell took longer than 0.05 seconds and was given up.", False)]
+    assert results(model.requests[1]) == [("bell took longer than 0.05 seconds and was stopped.", False)]
 
 
 async def test_a_model_that_loops_on_tools_is_stopped_and_told_before(tmp_path: Path) -> None:

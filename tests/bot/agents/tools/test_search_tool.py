@@ -212,7 +212,7 @@ async def test_a_place_that_may_not_be_known_and_conditions_that_nothing_has_are
     await service.heard(said("the ferry", 1, channel("abroad", of="elsewhere"), speaker=BOB))
     for conditions, words in (
         ({"place": "abroad"}, "There is no place “abroad” here."),
-        ({"domain": "tasks", "role": "user"}, "Nothing was searched: role is of messages alone."),
+        ({"domain": "tasks", "role": "user"}, "Nothing was searched: role applies only to messages."),
         ({"author": "Zoe"}, "Nobody called “Zoe” said anything here. Choose from: "),
         ({"category": "boats"}, "There is no category “boats” here."),
         ({"tags": ["sea"]}, "There is no tag “sea” here."),
@@ -257,9 +257,9 @@ async def test_a_condition_that_what_is_asked_cannot_meet_is_said_to_people_too(
     assert on_discord(told).startswith(
         "Nothing was searched: the filter “role” does not apply to anything you chose to search."
     )
-    assert told.unmet == "Nothing was searched: role is of messages alone."
+    assert told.unmet == "Nothing was searched: role applies only to messages."
     said_by_me = await found(desk(service), "ferry", domain="summaries", author="me")
-    assert said_by_me.unmet.startswith("Nothing was searched: author 'me' is of messages, entries, ")
+    assert said_by_me.unmet.startswith("Nothing was searched: author 'me' applies only to messages, entries, ")
     mine = await found(desk(service), "", domain="blocks", author="me")
     assert list(mine.searched) == ["blocks"], "what is about them"
 
