@@ -1,19 +1,18 @@
-"""Agents and groups as rows; `bot.services.agents` has the commands.
+"""Agents as rows; `memory.agent_groups` has their groups, and `bot.services.agents` the commands.
 
 The configuration seeds them; after that, the database decides. Seeding again changes only what the configuration owns
 and nobody has edited since: existing agents keep their rows, new ones are added, none is removed.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from msgspec import Struct, field
+from msgspec import Struct
 
-from memory.store.database import Row, Rows, Tx, Value
+from memory.store.database import Rows, Tx, Value
 from memory.store.ids import AgentId, GroupId
 from memory.store.migrations import unreadable_tables
 from memory.store.row_mapper import RowMapper
@@ -80,41 +79,6 @@ class Agent(Struct, frozen=True):
         return frozenset(rule["tool"] for rule in self.rules if rule["rule"] == "requires_consent")
 
 
-class Member(Struct, frozen=True):
-    """One agent in a group. `role` is regular, supervisor, observer or specialist; a specialist has a `domain`."""
-
-    agent: AgentId
-    role: str = "regular"
-    domain: str = ""
-    capabilities: tuple[str, ...] = ()
-    model: str = ""
-    """The model that it uses in this group; empty for its own."""
-
-
-class Group(Struct, frozen=True):
-    """Agents that answer together. `config` holds the pattern's options, with agents by id."""
-
-    id: GroupId
-    name: str
-    members: tuple[Member, ...]
-    pattern: str = "round_robin"
-    config: Mapping[str, Any] = field(default_factory=dict)
-    description: str = ""
-    keywords: tuple[str, ...] = ()
-    """Words that route a message to this group, wherever it was written."""
-    states: tuple[Mapping[str, Any], ...] = ()
-    """The states of a person for whom the group answers, each {"said"} or {"block", "field", ...}."""
-    mention: bool = True
-    """Whether a message that begins with the group's name is routed to it."""
-
-    def speaks(self, agent: AgentId) -> bool:
-        """Whether an agent is a member that does not only listen."""
-        return any(member.agent == agent and member.role != "observer" for member in self.members)
-
-    def member(self, agent: AgentId) -> Member | None:
-        return next((member for member in self.members if member.agent == agent), None)
-
-
 def plain_name(name: str) -> str:
     """A name of an agent or group as it is compared: without "@", in lower case."""
     return name.strip().removeprefix("@").casefold()
@@ -131,7 +95,7 @@ def seed_agent(tx: Tx, agent: Agent, now: datetime) -> Agent:
 
 def change_agent(tx: Tx, agent: Agent, now: datetime) -> None:
     """Change an agent's settings; its name, status and memory stay."""
-    _change(tx, "agents", _agent.values(agent), now)
+    change_row(tx, "agents", _agent.values(agent), now)
 
 
 def renew_agent(tx: Tx, agent: Agent, now: datetime) -> None:
@@ -141,7 +105,7 @@ def renew_agent(tx: Tx, agent: Agent, now: datetime) -> None:
     tx.run(sql, {**_agent.values(agent), "show_name": agent.config.show_name, "now": now})
 
 
-def _change(tx: Tx, table: str, values: Mapping[str, Value], now: datetime) -> None:
+def change_row(tx: Tx, table: str, values: Mapping[str, Value], now: datetime) -> None:
     """Update the columns of an existing row, except its name and status."""
     settings = ", ".join(f"{name} = :{name}" for name in values if name not in ("id", "name", "status"))
     tx.run(f"UPDATE {table} SET {settings}, updated_at = :now WHERE id = :id", {**values, "now": now})
@@ -149,29 +113,6 @@ def _change(tx: Tx, table: str, values: Mapping[str, Value], now: datetime) -> N
 
 def set_status(tx: Tx, identifier: AgentId, status: Status, now: datetime) -> None:
     tx.run("UPDATE agents SET status = ?, updated_at = ? WHERE id = ?", (status, now, identifier))
-
-
-def seed_group(tx: Tx, group_: Group, now: datetime) -> Group:
-    """Add the group unless there is one of that name; returns the stored one."""
-    row = tx.one("SELECT id FROM agent_groups WHERE name = ?", (group_.name,))
-    if row is not None:
-        return group(tx, GroupId(row["id"]))
-    tx.insert("agent_groups", {**_group.values(group_), "created_at": now, "updated_at": now})
-    _set_members(tx, group_, now)
-    return group_
-
-
-def change_group(tx: Tx, group_: Group, now: datetime) -> None:
-    """Change a group's settings and members; its name and its pattern's state stay."""
-    _change(tx, "agent_groups", _group.values(group_), now)
-    _set_members(tx, group_, now)
-
-
-def _set_members(tx: Tx, group_: Group, now: datetime) -> None:
-    tx.run("DELETE FROM group_members WHERE group_id = ?", (group_.id,))
-    for position, member in enumerate(group_.members):
-        place: dict[str, Value] = {"group_id": group_.id, "position": position, "joined_at": now}
-        tx.insert("group_members", _member.values(member) | place)
 
 
 TABLES = ("agents", "agent_groups", "group_members", "folder_attachments")
@@ -204,49 +145,12 @@ def every_agent(rows: Rows) -> list[Agent]:
     return _agent.all(rows, f"{_AGENTS} 1 ORDER BY name")
 
 
-_GROUPS = """SELECT *, (SELECT json_group_array(json_array(agent_id, role, domain, json(capabilities), model)) FROM
-               (SELECT * FROM group_members WHERE group_id = g.id ORDER BY position)) AS members FROM agent_groups g"""
-
-
-def _members(row: Row) -> tuple[Member, ...]:
-    found = json.loads(row["members"])
-    return tuple([Member(agent, role, domain, tuple(able), model) for agent, role, domain, able, model in found])
-
-
-def group(rows: Rows, identifier: GroupId) -> Group:
-    """The group with that id, its members in order; raises KeyError if there is none."""
-    return _group.one(rows, f"{_GROUPS} WHERE g.id = ?", (identifier,))
-
-
-def pattern(rows: Rows, identifier: GroupId) -> str:
-    """A group's pattern; empty if there is no such group."""
-    return rows.value("SELECT pattern_type FROM agent_groups WHERE id = ?", (identifier,), str) or ""
-
-
-_member = RowMapper(Member)
-
-
 def statuses(rows: Rows, identifiers: Sequence[AgentId]) -> dict[AgentId, str]:
     """The status of each of these agents: active, hibernated or archived."""
     sql = "SELECT id, status FROM agents WHERE id IN (SELECT value FROM json_each(?))"
     return {AgentId(row["id"]): row["status"] for row in rows.all(sql, (list(identifiers),))}
 
 
-def answering(rows: Rows, of: Group) -> list[AgentId]:
-    """The members of a group that may answer, in order: those that are active."""
-    found = statuses(rows, [member.agent for member in of.members])
-    return [member.agent for member in of.members if found[member.agent] == "active"]
-
-
-def groups(rows: Rows) -> list[Group]:
-    return _group.all(rows, f"{_GROUPS} ORDER BY g.name")
-
-
-def groups_of(rows: Rows, identifier: AgentId) -> list[Group]:
-    return [each for each in groups(rows) if identifier in (member.agent for member in each.members)]
-
-
-_group = RowMapper(Group, members=_members, pattern="pattern_type", config="pattern_config")
 _agent = RowMapper(Agent, tools="enabled_tools", rules="tool_rules", files=lambda row: row["files"] or "")
 
 

@@ -13,8 +13,9 @@ from memory.queue.notifications import Kind, Notification, Place, Speaker
 from memory.store.clock import Clock
 from memory.store.ids import OutboxId, PersonId, PlaceId
 from sources.base import Activity, Buttons, Deliver, Delivery, Endpoint, PlaceKind, deletion
+from sources.names import flatten
 from sources.outgoing_text import seen
-from sources.text import flatten, sendable, visible
+from sources.text import sendable, visible
 
 SOURCE = "api"
 DASHBOARD = "dashboard"

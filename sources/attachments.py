@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 
 from memory.queue.payloads import Attachment
-from sources.text import flatten
+from sources.names import flatten
 from texts import gettext_noop
 
 MAX_CONSIDERED = 10

@@ -30,8 +30,9 @@ from memory.store.faults import call_point, outside
 from memory.store.ids import OutboxId, PersonId, PlaceId, code
 from memory.store.records import replace
 from sources.base import Activity, Buttons, Deliver, Delivery, DeliveryFailed, DeliveryUnclear, Endpoint, PlaceKind
+from sources.names import flatten
 from sources.outgoing_text import seen
-from sources.text import flatten, sendable, visible
+from sources.text import sendable, visible
 from texts import _, gettext_lazy, moment_text, speaking
 
 SOURCE = "terminal"

@@ -28,10 +28,11 @@ from sources.bluesky.post_text import posts
 from sources.discord.answer_rules import Author, DiscordMessage
 from sources.discord.conversion import readable
 from sources.discord.markup import tables_as_code, units
+from sources.names import flatten, uncalled
 from sources.outgoing_text import outgoing, without_markup
 from sources.splitting import split_text
 from sources.terminal import Message
-from sources.text import flatten, one_line, uncalled
+from sources.text import one_line
 
 NOW = datetime(2026, 11, 22, 14, 3, tzinfo=UTC)
 SHORT, LONG, MOST = 2_500, 10_000, 8.5

@@ -30,6 +30,7 @@ MEMORY_LAYERS = (
     {"blocks", "knowledge", "permission_grants"},
     {"activity", "agenda", "group_runs", "permission_requests", "search", "spending"},
     {"data_sources", "folders", "jobs", "queue", "unattended_turns"},
+    {"agent_groups"},
     {"agents", "people"},
     {"store"},
 )

@@ -13,7 +13,7 @@ from msgspec import Struct
 from bot.agents.agenda.quiet_hours import OwnersQuiet, held_back
 from bot.agents.context.quotes import passage
 from bot.config.file_settings import Patrol
-from memory import agents, jobs
+from memory import agent_groups, agents, jobs
 from memory.agents import Agent
 from memory.jobs import NewJob
 from memory.knowledge.working_memory import PATROL
@@ -135,7 +135,7 @@ class Patrols(Struct, frozen=True):
 
 def speaking_group(rows: Rows, agent: Agent) -> GroupId | None:
     """The group in which an agent acts on its own: the first by name in which it speaks."""
-    for group in agents.groups_of(rows, agent.id):
+    for group in agent_groups.groups_of(rows, agent.id):
         if group.speaks(agent.id):
             return group.id
     return None

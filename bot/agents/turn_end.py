@@ -31,7 +31,7 @@ from memory.queue.turns import Turn
 from memory.store.database import Rows, Tx
 from memory.store.ids import MessageId, OutboxId, PlaceId, TurnId, place_source
 from memory.store.records import replace
-from sources.text import place_title
+from sources.names import place_title
 from texts import gettext_lazy
 
 

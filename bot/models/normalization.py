@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from bot.models.base import AssistantMessage, Call, Message, ToolMessage, UserMessage
-from sources.text import flatten
+from sources.names import flatten
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 

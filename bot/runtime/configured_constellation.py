@@ -19,8 +19,9 @@ from bot.config.problems import nearest
 from bot.config.values import TOOLS
 from bot.errors import ConfigError
 from bot.runtime.group_routing import EVERYWHERE_ELSE, RoutingTable
-from memory import agents
-from memory.agents import Agent, AgentConfig, Group, InitialBlock, Member
+from memory import agent_groups, agents
+from memory.agent_groups import Group, Member
+from memory.agents import Agent, AgentConfig, InitialBlock
 from memory.blocks.schemas import TEXT, dump_schema
 from memory.blocks.sharing import Common
 from memory.queue import inbox, outbox
@@ -48,7 +49,7 @@ async def seed_routing(config: Config, database: Database, clock: Clock) -> Rout
 
 def load_routing(rows: Rows, config: Config) -> RoutingTable:
     """The routing from the database and the configuration."""
-    groups = {group.name: group.id for group in agents.groups(rows)}
+    groups = {group.name: group.id for group in agent_groups.groups(rows)}
     places = {place: groups[each.name] for each in config.groups if each.name in groups for place in each.places}
     usual = groups.get(config.default_group.name, next(iter(groups.values()), GroupId("")))
     answering = RoutingTable(places, usual)
@@ -65,7 +66,7 @@ def _seed(tx: Tx, config: Config, clock: Clock) -> RoutingTable:
     groups: dict[str, GroupId] = {}
     places: dict[str, GroupId] = {}
     for group in config.groups:
-        there = next((each for each in agents.groups(tx) if each.name == group.name), None)
+        there = next((each for each in agent_groups.groups(tx) if each.name == group.name), None)
         groups[group.name] = make_group(tx, group, now) if there is None else there.id
         places |= dict.fromkeys(group.places, groups[group.name])
     answering = RoutingTable(places, groups[config.default_group.name])
@@ -92,9 +93,9 @@ def make_group(tx: Tx, settings: GroupSettings, now: datetime) -> GroupId:
     """Create a group from its table in the configuration, or update the one of that name. Raises ConfigError."""
     known = _require_agents(tx, settings.names, f'groups["{settings.name}"].members')
     wanted = _group(settings, known)
-    group = agents.seed_group(tx, wanted, now)
+    group = agent_groups.seed_group(tx, wanted, now)
     if replace(wanted, id=group.id) != group:
-        agents.change_group(tx, replace(wanted, id=group.id), now)
+        agent_groups.change_group(tx, replace(wanted, id=group.id), now)
         agents_changed(tx)
     return group.id
 
@@ -102,7 +103,7 @@ def make_group(tx: Tx, settings: GroupSettings, now: datetime) -> GroupId:
 def agents_changed(tx: Tx) -> None:
     """Look again at what waits for an agent, and withdraw unsent notices that nobody answers where somebody does."""
     inbox.agents_changed(tx)
-    answered = {group.id for group in agents.groups(tx) if agents.answering(tx, group)}
+    answered = {group.id for group in agent_groups.groups(tx) if agent_groups.answering(tx, group)}
     for told in ("notice/unattended", "unattended"):
         for group in answered:
             for row in outbox.of_prefix(tx, f"{told}/{group}/"):
@@ -164,7 +165,8 @@ def require_stored(
     named = {group.name: group for group in wanted}
     default = next((group.name for group in wanted if group.default), None)
     groups = [
-        named.get(group.name) or read_group(group_section(rows, group, answering)) for group in agents.groups(rows)
+        named.get(group.name) or read_group(group_section(rows, group, answering))
+        for group in agent_groups.groups(rows)
     ]
     if default is not None:
         groups = [group.model_copy(update={"default": group.name == default}) for group in groups]

@@ -24,7 +24,7 @@ from bot.agents.turn import run_part
 from bot.agents.turn_deps import TurnDeps
 from bot.runtime.turn_retries import GIVE_UP, POSTPONE, SEPARATE_AFTER, RetryPolicy, TurnRetries
 from bot.runtime.turn_start import TurnStart, begin_turn, is_unattended
-from memory import agents, group_runs
+from memory import agent_groups, group_runs
 from memory.people.audience import Audience
 from memory.queue import inbox, place_settings, turns
 from memory.queue.inbox import InRow
@@ -198,7 +198,7 @@ class ConversationWorker:
     def _ahead(self, rows: Rows) -> _Backlog:
         found = group_runs.waiting(rows, self._place, self._group)
         head = inbox.oldest(rows, self._place, self._group, self._deps.clock())[0] if found.here else None
-        compare = head is not None and head.turn is None and agents.pattern(rows, self._group) == _COMPARES
+        compare = head is not None and head.turn is None and agent_groups.pattern(rows, self._group) == _COMPARES
         return _Backlog(head, found.places, found.conversations, compare, None if head else found.listening)
 
     async def _listen(self, turn: TurnId) -> bool:

@@ -30,7 +30,7 @@ from memory.store.logs import Log
 from memory.store.records import replace
 from memory.store.row_mapper import UnreadableRow
 from sources.base import ANSWERED, Buttons, Delivery, DeliveryFailed, DeliveryUnclear, Endpoint, HistoryUnreadable
-from sources.text import place_title
+from sources.names import place_title
 from texts import _, gettext_lazy, language
 
 _SENDING = commit_point("outbox.sending")

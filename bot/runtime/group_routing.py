@@ -12,8 +12,8 @@ from msgspec import Struct, field
 from bot.agents.groups.settings import State
 from bot.agents.groups.who_answers import addressed, mentioned_words, signed
 from bot.agents.permissions.who_may import Selves
-from memory import agents
-from memory.agents import Group
+from memory import agent_groups, agents
+from memory.agent_groups import Group
 from memory.people import person_states
 from memory.people.audience import Scope
 from memory.queue.notifications import Kind, Notification, Place
@@ -42,7 +42,7 @@ class RoutingTable(Struct, frozen=True):
 
     def heed(self, rows: Rows) -> None:
         """Reload names and keywords of groups, and names of agents."""
-        self.groups[:] = agents.groups(rows)
+        self.groups[:] = agent_groups.groups(rows)
         self.names.clear()
         self.names.update({agent.name: agent.id for agent in agents.agents(rows)})
 

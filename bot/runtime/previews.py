@@ -30,7 +30,7 @@ from bot.agents.turn_events import (
 )
 from bot.runtime.constellation import ConstellationRuntime
 from bot.runtime.supervision import Supervisor
-from memory import agents, group_runs
+from memory import agent_groups, agents, group_runs
 from memory.group_runs import Part, Run
 from memory.queue import outbox, turns
 from memory.store.database import Rows
@@ -248,7 +248,7 @@ class Progress(_Watcher):
                 return "", False
             members = {part.agent: agents.agent(rows, part.agent).name for part in parts}
             known = outbox.of_key(rows, progress_key(turn)) is not None
-            group = agents.group(rows, run.group).name
+            group = agent_groups.group(rows, run.group).name
             with self._runtime.turn_deps.speaking_to(asked.person):
                 text = progress_words(run, group, parts, members, shown.parts if shown else {})
             return text if len(text) <= endpoint.max_length else endpoint.split(text)[0], known

@@ -18,7 +18,7 @@ from memory.store.database import Database, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import PlaceId, TurnId, code, place_source
 from memory.store.records import replace
-from sources.text import place_title
+from sources.names import place_title
 from texts import TextError, _, gettext_noop, join_lazy, language, ngettext, packed, reason_of, unpacked
 
 POSTPONE = commit_point("turn.postpone")

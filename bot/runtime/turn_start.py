@@ -20,7 +20,7 @@ from bot.agents.permissions import approval_requests
 from bot.agents.turn import TurnState, load_state
 from bot.agents.turn_deps import TurnDeps
 from memory import activity, agents
-from memory.agents import Group
+from memory.agent_groups import Group
 from memory.blocks import CONSTELLATION_OWNER, NewBlock, Permission
 from memory.people.audience import OWNER, PUBLIC, Scope, Trust
 from memory.people.identities import place_named
@@ -33,8 +33,8 @@ from memory.queue.turns import Turn
 from memory.store.database import Tx
 from memory.store.ids import TurnId, place_source
 from memory.store.records import replace
+from sources.names import place_title
 from sources.terminal import SOURCE
-from sources.text import place_title
 from texts import _
 
 

@@ -9,8 +9,9 @@ from msgspec import Struct
 
 from bot.agents.agenda.tasks import list_known
 from bot.errors import CallError, UserError
-from memory import agents, blocks
-from memory.agents import Agent, Group, plain_name
+from memory import agent_groups, agents, blocks
+from memory.agent_groups import Group
+from memory.agents import Agent, plain_name
 from memory.blocks import CONSTELLATION_OWNER, Block, BlockType
 from memory.blocks.history import ChangeLog
 from memory.blocks.store import block_history
@@ -20,7 +21,7 @@ from memory.store.database import Rows
 from memory.store.ids import BlockId
 from sources.base import Directory, Endpoint, PlatformError
 from sources.bluesky.identifiers import NAME as BLUESKY
-from sources.text import place_title
+from sources.names import place_title
 from texts import _, error_sentence, gettext_noop, source
 
 NO_AGENT = gettext_noop("There is no agent “{name}”.")
@@ -102,7 +103,7 @@ def command_to_answer(rows: Rows) -> str:
 
 def find_group(rows: Rows, name: str) -> Group:
     """A group. Raises UserError."""
-    return find(agents.groups(rows), name, NO_GROUP)
+    return find(agent_groups.groups(rows), name, NO_GROUP)
 
 
 _LISTED = 25  # names in an error

@@ -10,7 +10,8 @@ from datetime import datetime
 from typing import TypeAlias
 
 from memory import jobs
-from memory.agents import NAME, every_agent, groups
+from memory.agent_groups import groups
+from memory.agents import NAME, every_agent
 from memory.blocks.document import BlobKind
 from memory.blocks.history import archived
 from memory.blocks.schemas import parse_schema

@@ -40,7 +40,7 @@ class Place(Struct, frozen=True):
 
 
 class Speaker(Struct, frozen=True):
-    """Who did it. The source flattens names to one line (`sources.text.flatten`)."""
+    """Who did it. The source flattens names to one line (`sources.names.flatten`)."""
 
     id: PersonId
     name: str

@@ -14,7 +14,8 @@ from sources.bluesky.identifiers import NAME, person_id, thread_place
 from sources.bluesky.server_responses import Account, Post
 from sources.bluesky.settings import BlueskySettings
 from sources.bluesky.threads import Thread, lines
-from sources.text import flatten, sendable
+from sources.names import flatten
+from sources.text import sendable
 
 
 def place_of(thread: Thread, hidden: Callable[[Post], bool]) -> Place:

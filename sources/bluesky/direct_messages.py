@@ -30,8 +30,9 @@ from sources.bluesky.identifiers import LONG_AGO, NAME, direct_place, moment, pe
 from sources.bluesky.server_responses import Account, account, items, mapping
 from sources.bluesky.session import SharedState
 from sources.bluesky.settings import Wiring
+from sources.names import flatten
 from sources.outgoing_text import outgoing, without_markup
-from sources.text import flatten, sendable, visible
+from sources.text import sendable, visible
 from texts import _, gettext_lazy, speaking
 
 _MOST_TRIES = 3

@@ -9,7 +9,7 @@ from sources.bluesky.identifiers import LONG_AGO, author_of, moment, person_id
 from sources.bluesky.server_responses import Account, account, items
 from sources.bluesky.session import SharedState
 from sources.bluesky.settings import Act
-from sources.text import flatten
+from sources.names import flatten
 from texts import gettext_lazy, gettext_noop
 
 _DONE = {

@@ -12,7 +12,8 @@ from sources.bluesky.server_responses import Account, Post, account, items, mapp
 from sources.bluesky.session import BlueskySession, SharedState
 from sources.bluesky.settings import Filters
 from sources.bluesky.threads import DEPTH, PARENTS, Thread, siblings, thread, writers
-from sources.text import flatten, one_line
+from sources.names import flatten
+from sources.text import one_line
 from texts import gettext_lazy
 
 log = Log(__name__)

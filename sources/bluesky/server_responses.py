@@ -8,7 +8,8 @@ from msgspec import Struct, field
 
 from memory.store.records import replace
 from sources.bluesky.identifiers import author_of, message_id, moment
-from sources.text import flatten, one_line
+from sources.names import flatten
+from sources.text import one_line
 from texts import many
 
 ALT_LENGTH = 2_000

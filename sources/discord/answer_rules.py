@@ -13,7 +13,7 @@ from memory.people.audience import Trust
 from memory.queue.payloads import Quotation
 from sources.discord.places import ChannelInfo
 from sources.discord.settings import Direct, DiscordSettings, Mode
-from sources.text import flatten
+from sources.names import flatten
 
 
 class Author(Struct, frozen=True):

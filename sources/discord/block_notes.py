@@ -8,7 +8,7 @@ from sources.base import PlaceKind
 from sources.discord.answer_rules import Author
 from sources.discord.markup import BLOCKS_ARE_FOR
 from sources.discord.places import ChannelInfo, person_id
-from sources.text import flatten
+from sources.names import flatten
 
 MOST_ROLES = 20
 """Roles of a person that are named; the others are counted."""

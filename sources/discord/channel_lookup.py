@@ -16,7 +16,7 @@ from sources.discord.memberships import Memberships
 from sources.discord.places import ChannelInfo
 from sources.discord.send_failures import REFUSED
 from sources.discord.shared_state import SharedState
-from sources.text import flatten
+from sources.names import flatten
 
 log = Log(__name__)
 

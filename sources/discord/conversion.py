@@ -25,7 +25,8 @@ from sources.discord.cards import words_of
 from sources.discord.places import NAME, ChannelInfo, channel_info, person_id, shortened
 from sources.discord.settings import DiscordSettings
 from sources.discord.shared_state import SharedState
-from sources.text import flatten, one_line, without_call_behind
+from sources.names import flatten, without_call_behind
+from sources.text import one_line
 
 MOST_FORWARDED, MOST_EMBED = 4_000, 1_000
 _CALLED = re.compile(r"\s*<@!?(\d{1,20})>")

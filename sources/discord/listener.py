@@ -26,7 +26,7 @@ from sources.discord.conversion import MessageContext, Reaction, author_of, hear
 from sources.discord.places import NAME, ChannelInfo, channel_info, direct_place, person_id, place_of
 from sources.discord.settings import Mode
 from sources.discord.shared_state import SharedState, Spawn
-from sources.text import flatten
+from sources.names import flatten
 
 Job: TypeAlias = Callable[[], Awaitable[None]]
 

@@ -10,7 +10,8 @@ from memory.queue.notifications import Place
 from memory.store.ids import GuildId, PersonId, PlaceId
 from sources.base import PlaceKind
 from sources.discord.settings import DiscordSettings
-from sources.text import MAX_LINE, flatten, one_line
+from sources.names import flatten
+from sources.text import MAX_LINE, one_line
 
 NAME = "discord"
 

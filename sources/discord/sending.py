@@ -24,9 +24,10 @@ from sources.discord.places import channel_number, guild_id, history_readable, u
 from sources.discord.send_failures import REFUSED
 from sources.discord.shared_state import SharedState
 from sources.discord.webhooks import SUPPRESS_EMBEDS, Webhooks, shown_name
+from sources.names import flatten
 from sources.outgoing_text import outgoing, seen
 from sources.splitting import split_text
-from sources.text import flatten, visible
+from sources.text import visible
 from texts import gettext_lazy
 
 CLOCK_MARGIN = timedelta(seconds=5)

@@ -23,8 +23,8 @@ from sources.base import DeliveryFailed, DeliveryUnclear
 from sources.discord import send_failures
 from sources.discord.send_failures import REFUSED
 from sources.discord.shared_state import SharedState
+from sources.names import flatten
 from sources.outgoing_text import seen
-from sources.text import flatten
 from texts import gettext_lazy
 
 log = Log(__name__)

@@ -8,8 +8,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sources.discord.markup import units
+from sources.names import flatten, place_title
 from sources.splitting import split_text
-from sources.text import flatten, one_line, place_title, sendable, visible
+from sources.text import one_line, sendable, visible
 from texts import speaking
 
 TITLES = [

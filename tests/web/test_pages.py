@@ -21,7 +21,7 @@ from bot.logs import setup_logs
 from bot.redactor import Redactor
 from bot.services.caller import Via, is_offered, owner_at_terminal
 from bot.services.system.demo import CONFIGURATION, write_demo
-from memory import agents, jobs
+from memory import agent_groups, jobs
 from memory.agenda import reminders
 from memory.people.audience import PUBLIC, Audience, Trust
 from memory.queue import inbox
@@ -30,8 +30,8 @@ from memory.store.clock import utc_now
 from memory.store.database import Tx
 from memory.store.faults import commit_point
 from memory.store.ids import PersonId, PlaceId, ReminderId
+from sources.names import source_name
 from sources.terminal import PERSON
-from sources.text import source_name
 from tests.bot.stage import until
 from tests.web.site import TOML, Site, site
 from tests.wire.model import Answer, Call, Calls, ModelServer
@@ -126,7 +126,7 @@ async def test_what_people_wrote_and_hostile_names_are_only_text(tmp_path: Path)
         await s.sign_in()
         now = utc_now()
         place = Place(PlaceId("discord:7"), "guild", Audience("guild:7"), HOSTILE, (PUBLIC,))
-        group = (await s.app.database.read(agents.groups))[0]
+        group = (await s.app.database.read(agent_groups.groups))[0]
 
         def arrive(tx: Tx) -> None:
             speaker = Speaker(PersonId("discord:7"), HOSTILE, trust=Trust.APPROVED)

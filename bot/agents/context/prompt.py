@@ -80,7 +80,7 @@ from memory.store.database import Rows
 from memory.store.fulltext import content_words
 from memory.store.ids import BlockId, MessageId, place_source
 from memory.store.records import replace
-from sources.text import flatten
+from sources.names import flatten
 
 HISTORY_ROWS = 200
 """Rows of the conversation that are read; the budget decides how many are shown."""

@@ -14,7 +14,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from memory.store.lazy import Pattern
-from sources.text import ANGLES, MAX_NAME, SQUARES, flatten, place_title, without_unseen
+from sources.names import MAX_NAME, flatten, place_title
+from sources.text import ANGLES, SQUARES, without_unseen
 
 _WIDE = Pattern("[\u3040-\ud7a3]")
 _HEADS = Pattern(rf"^([^\S\n]*)(?=[{re.escape(SQUARES)}])", re.MULTILINE)

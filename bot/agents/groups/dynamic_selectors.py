@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from bot.agents.groups.settings import Dynamic
-from memory.agents import Member
+from memory.agent_groups import Member
 from memory.group_runs import GroupState
 from memory.store.fulltext import content_words
 from memory.store.ids import AgentId

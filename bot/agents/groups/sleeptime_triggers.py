@@ -15,7 +15,7 @@ from bot.agents.context.quotes import display_name
 from bot.agents.groups.settings import Sleeptime, Trigger
 from bot.agents.groups.team import Team, team
 from bot.agents.groups.who_answers import mentioned_words
-from memory import agents, blocks, group_runs
+from memory import agent_groups, blocks, group_runs
 from memory.blocks import BlockType
 from memory.group_runs import LastCheck
 from memory.people.audience import OWNER, PUBLIC, Scope, Trust, person_audience
@@ -186,7 +186,7 @@ def check_all(tx: Tx, now: datetime, zone: str = "UTC") -> list[str]:
     `Router.resume`.
     """
     predicates = installed()
-    sleeping = [group for group in agents.groups(tx) if group.pattern == "sleeptime"]
+    sleeping = [group for group in agent_groups.groups(tx) if group.pattern == "sleeptime"]
     fired = [f"{group.name} ({name})" for group in sleeping for name in _look(tx, group.id, now, predicates, zone)]
     return list(dict.fromkeys(fired))  # a trigger may fire in several places
 

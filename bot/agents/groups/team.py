@@ -6,8 +6,9 @@ from msgspec import Struct
 
 from bot.agents.groups.dynamic_selectors import Candidate
 from bot.agents.groups.settings import Dynamic, Pipeline, Sleeptime, Supervisor, Table, Voting, stored
-from memory import agents, group_runs
-from memory.agents import Agent, Group
+from memory import agent_groups, agents, group_runs
+from memory.agent_groups import Group
+from memory.agents import Agent
 from memory.group_runs import Part
 from memory.queue import place_settings
 from memory.queue.turns import Turn
@@ -77,7 +78,7 @@ def team(rows: Rows, group_id: GroupId) -> Team:
 
 
 def _team(rows: Rows, group_id: GroupId) -> Team:
-    group = agents.group(rows, group_id)
+    group = agent_groups.group(rows, group_id)
     members = [member for member in group.members if member.role != "observer"]
     if not members:
         raise ValueError(f'the group "{group.name}" has no member who speaks')
@@ -109,7 +110,7 @@ def _acting(rows: Rows, turn: Turn) -> Agent:
     agent = agents.agent(rows, turn.agent)
     if turn.group is None:
         return agent
-    group = agents.group(rows, turn.group)
+    group = agent_groups.group(rows, turn.group)
     part = None if turn.parent is None else group_runs.part(rows, turn.id)
     if part is not None and part.kind in _ASKED_BY_TOOL:
         tool = _ASKED_BY_TOOL[part.kind]
@@ -134,5 +135,5 @@ def _as_member(agent: Agent, group: Group, *, leads: bool = False) -> Agent:
 
 def is_observer(rows: Rows, turn: Turn) -> bool:
     """Whether a turn belongs to a member that listens and never speaks."""
-    member = None if turn.group is None else agents.group(rows, turn.group).member(turn.agent)
+    member = None if turn.group is None else agent_groups.group(rows, turn.group).member(turn.agent)
     return member is not None and member.role == "observer"

@@ -17,7 +17,8 @@ from memory.permission_requests import Permit, Request, Status, Verdict
 from memory.queue.outbox import CardButtons, CardDetail, File, NewRow
 from memory.queue.turns import Turn
 from memory.store.ids import BlockId, PersonId, PlaceId, code
-from sources.text import place_title, visible
+from sources.names import place_title
+from sources.text import visible
 from texts import _, gettext_noop, in_utc, language, moment_text
 
 _INLINE = 1_000  # characters of anything on a card; longer arguments are also attached as a file

@@ -36,8 +36,8 @@ from memory.queue.turns import Turn
 from memory.store.database import Rows, Tx
 from memory.store.ids import PersonId, PlaceId, RequestId, TurnId, place_source
 from memory.store.records import replace
+from sources.names import place_title
 from sources.terminal import PERSON, PLACE
-from sources.text import place_title
 from texts import _, gettext_lazy, language, sentence, speaking
 
 SOURCE = "approval"

@@ -13,7 +13,7 @@ from bot.agents.permissions.approval_rules import Caution
 from bot.agents.tools.base import Arguments, Brief, Needs, Outcome, StoreTool, ToolContext, with_expected
 from bot.agents.tools.search import EXPECTED, entry_row, lines_of, search_outcome
 from bot.errors import ToolError
-from memory import agents
+from memory import agent_groups, agents
 from memory.agents import Agent
 from memory.erasure.edited_or_deleted_messages import forget_entry
 from memory.knowledge import entries, entry_changes, repeated_entries
@@ -197,7 +197,7 @@ def _read(tx: Tx, context: ToolContext, arguments: RecallArguments) -> Outcome:
 def _observations(rows: Rows, context: ToolContext) -> Outcome:
     """What other members of the group stored lately, for whom the owner lets read it."""
     turn = context.turn
-    group = None if turn.group is None else agents.group(rows, turn.group)
+    group = None if turn.group is None else agent_groups.group(rows, turn.group)
     others = [] if group is None else [each.agent for each in group.members if each.agent != context.agent.id]
     if group is None or not others:
         raise ToolError("Nobody else in your group has observations to read.")

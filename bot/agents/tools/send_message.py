@@ -15,8 +15,9 @@ from bot.agents.permissions.approval_rules import Caution
 from bot.agents.tools.base import Arguments, Outcome, Rarely, StoreTool, ToolContext
 from bot.agents.tools.search import place_meant
 from bot.errors import ToolError
-from memory import activity, agents
-from memory.agents import Agent, Group, plain_name
+from memory import activity, agent_groups, agents
+from memory.agent_groups import Group
+from memory.agents import Agent, plain_name
 from memory.people.audience import Scope, Trust, person_audience
 from memory.permission_requests import Kind, Need, require
 from memory.queue import agent_messages, inbox, outbox, payloads
@@ -26,7 +27,7 @@ from memory.store.database import Rows, Tx
 from memory.store.ids import PlaceId, place_source, snowflakes
 from memory.store.records import replace
 from sources.base import Endpoint
-from sources.text import flatten
+from sources.names import flatten
 from texts import gettext_lazy, gettext_noop, join_lazy
 
 
@@ -121,7 +122,7 @@ def _agent_called(rows: Rows, turn: Turn, name: str) -> _To:
         raise ToolError(f"{why} You can write to: {others}.")
     if found.status != "active":
         raise ToolError(f"{_NOBODY}: {found.name} is {found.status} and answers nobody.")
-    speaks = [each for each in agents.groups_of(rows, found.id) if each.speaks(found.id)]
+    speaks = [each for each in agent_groups.groups_of(rows, found.id) if each.speaks(found.id)]
     if not speaks:
         raise ToolError(f"{_NOBODY}: {found.name} only listens, or is in no group.")
     return _To(next((each for each in speaks if each.id == turn.group), speaks[0]), found)
@@ -129,12 +130,12 @@ def _agent_called(rows: Rows, turn: Turn, name: str) -> _To:
 
 def _group_called(rows: Rows, turn: Turn, name: str) -> _To:
     """A group in which somebody else can answer. Raises ToolError."""
-    known = agents.groups(rows)
+    known = agent_groups.groups(rows)
     found = next((each for each in known if each.name.casefold() == plain_name(name)), None)
     if found is None:
         there = ", ".join(each.name for each in known)
         raise ToolError(f"There is no group {name!r}. The groups are: {there}.")
-    able = [agent for agent in agents.answering(rows, found) if found.speaks(agent)]
+    able = [agent for agent in agent_groups.answering(rows, found) if found.speaks(agent)]
     if not set(able) - {turn.agent}:
         raise ToolError(f"{_NOBODY}: nobody else in the group {found.name} can answer.")
     return _To(found)

@@ -23,7 +23,8 @@ from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.names import NO_CONSTELLATION, find, find_agent, find_group, require_name
 from bot.services.registry import Arguments, Options, Param, operation
 from bot.services.results import Markup, Result
-from memory.agents import Agent, Group
+from memory.agent_groups import Group
+from memory.agents import Agent
 from memory.portability import destination
 from memory.portability.car import About, CarError, Kind, shown
 from memory.portability.destination import become_constellation, is_joined, join_constellation, require_new_name

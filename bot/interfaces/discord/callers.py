@@ -16,7 +16,7 @@ from sources.discord.answer_rules import trust_of
 from sources.discord.conversion import author_of
 from sources.discord.places import NAME, ChannelInfo, channel_info, guild_id, person_id, place_id, place_of
 from sources.discord.settings import DiscordSettings
-from sources.text import flatten
+from sources.names import flatten
 from texts import _, gettext_noop
 
 _BARRED = gettext_noop(

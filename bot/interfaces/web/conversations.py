@@ -23,7 +23,7 @@ from bot.runtime.router import Router
 from bot.services.agents.addressees import Addressee
 from bot.services.served_constellations import Services
 from bot.services.transactions import reads
-from memory import agents, spending
+from memory import agent_groups, agents, spending
 from memory.people.audience import OWNER, Scope
 from memory.queue import inbox, message_files, messages, outbox
 from memory.queue.inbox import InRow, Status
@@ -120,7 +120,7 @@ class Talk(Struct, frozen=True):
         there = [each.name for each in agents.agents(rows) if each.status == "active" and only in (None, each.id)]
         if only is not None:
             return there
-        groups = [each.name for each in agents.groups(rows) if agents.answering(rows, each)]
+        groups = [each.name for each in agent_groups.groups(rows) if agent_groups.answering(rows, each)]
         return list(dict.fromkeys([*there, *groups]))
 
     async def conversation(self, who: str, name: str, user: str = "") -> Conversation:
@@ -130,7 +130,7 @@ class Talk(Struct, frozen=True):
         talking = self.services.talking
         alone = name.casefold() in {each.name.casefold() for each in await self.database.read(agents.agents)}
         to = await (talking.agent(name, place) if alone else talking.group(name))
-        groups = await self.database.read(agents.groups)
+        groups = await self.database.read(agent_groups.groups)
         several = alone and any(each.id == to.group and len(each.members) > 1 for each in groups)
         there = place_of(who, to.group, to.name, user)
         called = f"{to.name}: " if several else ""

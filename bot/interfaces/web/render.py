@@ -18,7 +18,7 @@ from memory.knowledge.facts import LABELS
 from memory.store.clock import from_text
 from memory.store.ids import text_mark
 from scheduler.descriptions import clock_words
-from sources.text import place_title, source_name
+from sources.names import place_title, source_name
 from texts import gettext_noop, number_text
 
 HERE = Path(__file__).parent

@@ -16,7 +16,7 @@ from bot.models.offline.intents import Intent, Parser
 from bot.models.offline.language import LONGEST, Language, detect, language, languages, spoken
 from bot.models.offline.turn import Context, FailedError, Lines, PendingError, Turn
 from scheduler.zones import zone_of
-from sources.text import uncalled
+from sources.names import uncalled
 
 _MOST_BEFORE = 6  # messages in which a question that waits for an answer is looked for
 

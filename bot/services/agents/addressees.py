@@ -8,7 +8,7 @@ from bot.errors import UserError
 from bot.services.names import find_agent, find_group
 from bot.services.people.place_settings import Places
 from bot.services.transactions import reads
-from memory import agents
+from memory import agent_groups, agents
 from memory.queue.notifications import Notification, Place
 from memory.store.database import Database, Rows
 from memory.store.ids import GroupId
@@ -48,7 +48,7 @@ class Addressees(Struct, frozen=True):
                 status=_(found.status),
             )
         here = self.places.answering(place, "")
-        groups = [each for each in agents.groups_of(rows, found.id) if each.speaks(found.id)]
+        groups = [each for each in agent_groups.groups_of(rows, found.id) if each.speaks(found.id)]
         if not groups:
             raise UserError("{name} is in no group. `carina group add member` adds it to one.", name=found.name)
         return Addressee(found.name, next((each for each in groups if each.id == here), groups[0]).id)
@@ -57,7 +57,7 @@ class Addressees(Struct, frozen=True):
     def group(self, rows: Rows, name: str) -> Addressee:
         """A group by name. Raises UserError."""
         found = find_group(rows, name)
-        if not agents.answering(rows, found):
+        if not agent_groups.answering(rows, found):
             raise UserError(
                 "Every agent in {name} is archived or hibernated, so nobody answers. Choose another group.",
                 name=found.name,

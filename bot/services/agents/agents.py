@@ -39,7 +39,7 @@ from bot.services.names import find_agent, require_name
 from bot.services.registry import AT_TERMINAL, CHANGES_AT_TERMINAL, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import ActionReport, Lines, Listing, Markup, Row, report
 from bot.services.transactions import MemoryService, commit
-from memory import agents, permission_requests
+from memory import agent_groups, agents, permission_requests
 from memory.agents import Agent, Status
 from memory.queue import turns
 from memory.store.database import Rows, Tx
@@ -151,7 +151,7 @@ class Agents(MemoryService, frozen=True):
     @operation("agent.show", "Show an agent and its settings", Action.STATUS, Options(suffix="toml"))
     def show(self, rows: Rows, caller: Caller, agent: _Agent) -> AgentDetails:
         found = find_agent(rows, agent)
-        member_of = [each.name for each in agents.groups_of(rows, found.id)]
+        member_of = [each.name for each in agent_groups.groups_of(rows, found.id)]
         section = agent_section(found) if who_may.may(self.people, caller.approver, Action.EXPORT) else {}
         return AgentDetails.from_record(
             found,
@@ -209,7 +209,9 @@ class Agents(MemoryService, frozen=True):
             self._plan(tx, now)
             for turn in permission_requests.waiting_turns(tx, found.id):  # of turns that ended after asking
                 self.broker.withdraw(tx, turn, now)
-            silent = [each.name for each in agents.groups_of(tx, found.id) if not agents.answering(tx, each)]
+            silent = [
+                each.name for each in agent_groups.groups_of(tx, found.id) if not agent_groups.answering(tx, each)
+            ]
             return found, ended, silent
 
         found, ended, silent = await commit(self.database, work)

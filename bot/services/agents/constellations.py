@@ -16,7 +16,7 @@ from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.names import NO_CONSTELLATION, find, named_place, require_name
 from bot.services.registry import AT_TERMINAL, CHANGES_AT_TERMINAL, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Listing, Markup, Result, Row
-from memory import agents
+from memory import agent_groups, agents
 from memory.queue import inbox
 from memory.store.clock import Clock
 from memory.store.constellations import Constellation, Constellations
@@ -122,7 +122,7 @@ class ConstellationCommands(Struct, frozen=True):
                 "agents": [each.name for each in every if each.status == "active"],
                 "hibernated": [each.name for each in every if each.status == "hibernated"],
                 "archived": [each.name for each in every if each.status == "archived"],
-                "groups": [each.name for each in agents.groups(rows)],
+                "groups": [each.name for each in agent_groups.groups(rows)],
                 "waiting": inbox.counts(rows)["waiting"],
             }
 

@@ -29,8 +29,9 @@ from memory.people.identities import person_called
 from memory.store.database import Rows, Tx
 from memory.store.ids import AgentId, PersonId
 from memory.store.records import replace
+from sources.names import place_title
 from sources.terminal import PLACE
-from sources.text import one_line, place_title
+from sources.text import one_line
 from texts import _, gettext_noop, number_text
 
 _LISTED, _SHOWN = 20, 600

@@ -33,7 +33,8 @@ from bot.services.registry import CHANGES_AT_TERMINAL, Arguments, Options, Param
 from bot.services.results import Lines, Listing, Markup, Result, Row
 from bot.services.transactions import MemoryService
 from memory import agents, group_runs
-from memory.agents import Agent, Member
+from memory.agent_groups import Member
+from memory.agents import Agent
 from memory.store.database import Rows
 from sources.terminal import PERSON
 from texts import _, gettext_noop

@@ -22,8 +22,8 @@ from bot.services.people.place_settings import Places
 from bot.services.registry import Arguments, Output, Param
 from bot.services.results import Lines, Markup, Result, Row, WrittenFile
 from bot.services.transactions import MemoryService, commit, reads, tried
-from memory import agents
-from memory.agents import Group as StoredGroup
+from memory import agent_groups, agents
+from memory.agent_groups import Group as StoredGroup
 from memory.store.database import Rows, Tx
 from memory.store.records import replace
 from sources.terminal import PERSON
@@ -207,7 +207,7 @@ class Tables(MemoryService, frozen=True):
         for agent in wanted.agents:
             usual = agent_section(agent_row(agent, show_name=False))
             found += Difference.between("agent", agent.name, known.get(agent.name), usual)
-        known = {each.name: _comparable(read_group(self._section(rows, each))) for each in agents.groups(rows)}
+        known = {each.name: _comparable(read_group(self._section(rows, each))) for each in agent_groups.groups(rows)}
         for group in wanted.groups:
             usual = _comparable(group.model_copy(update={"default": group.default or len(wanted.groups) == 1}))
             found += Difference.between("group", group.name, known.get(group.name), usual)
@@ -216,7 +216,7 @@ class Tables(MemoryService, frozen=True):
     @reads
     def groups(self, rows: Rows) -> list[dict[str, Any]]:
         """The tables of all groups."""
-        return [self._section(rows, each) for each in agents.groups(rows)]
+        return [self._section(rows, each) for each in agent_groups.groups(rows)]
 
     @reads
     def group(self, rows: Rows, name: str) -> dict[str, Any]:
@@ -254,7 +254,7 @@ class Tables(MemoryService, frozen=True):
         return TableChange.of("agent", section.name, before, agent_section(made))
 
     def _store_group(self, tx: Tx, section: Group, replacing: bool, now: datetime) -> TableChange:
-        there = next((each for each in agents.groups(tx) if each.name == section.name), None)
+        there = next((each for each in agent_groups.groups(tx) if each.name == section.name), None)
         if there is not None and not replacing:
             raise UserError(
                 "There is already a group {group}. `carina group import FILE --replace` changes it.", group=section.name

@@ -35,7 +35,8 @@ from memory.store.ids import AgentId, BlockId, EntryId, TurnId
 from memory.store.logs import Log
 from memory.unattended_turns import UnattendedTurn
 from scheduler.zones import instant, zone_of
-from sources.text import one_line, place_title
+from sources.names import place_title
+from sources.text import one_line
 from texts import _, error_text, gettext_noop, ngettext, ngettext_lazy, ngettext_noop
 
 _SHOWN = 160

@@ -33,7 +33,7 @@ from memory.store.database import Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import LARGEST, AgentId, GrantId, PersonId, RequestId, code, place_source, snowflakes
 from memory.store.row_mapper import ending
-from sources.text import place_title
+from sources.names import place_title
 from texts import _, gettext_noop, many
 
 _ANSWER = commit_point("approval.answer")

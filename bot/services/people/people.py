@@ -21,7 +21,7 @@ from bot.services.people.access import new_code, read_code, shown_code
 from bot.services.registry import AT_TERMINAL, CHANGES, KEEPS, Param, Suggestions, operation, suggestions
 from bot.services.results import ActionReport, Listing, Markup, Result, Row, relative, report
 from bot.services.transactions import MemoryService, commit, reads
-from memory import agents
+from memory import agent_groups
 from memory.erasure.one_constellation import must_separate, separate
 from memory.knowledge import graph
 from memory.people import identities, person_states
@@ -273,7 +273,7 @@ class KnownPeople(MemoryService, frozen=True):
 
     @reads
     def _known(self, rows: Rows) -> list[str]:
-        found = (State.model_validate(each).said for group in agents.groups(rows) for each in group.states)
+        found = (State.model_validate(each).said for group in agent_groups.groups(rows) for each in group.states)
         return sorted({said for said in found if said}, key=str.casefold)
 
     async def _seen(self, person: PersonId, scope: Scope) -> str:

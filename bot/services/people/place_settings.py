@@ -32,8 +32,8 @@ from bot.services.registry import (
 )
 from bot.services.results import Listing, Markup, Result, Row
 from bot.services.transactions import commit, reads
-from memory import agents
-from memory.agents import Group
+from memory import agent_groups, agents
+from memory.agent_groups import Group
 from memory.people.audience import OWNER
 from memory.people.identities import place_called
 from memory.queue import inbox, place_settings
@@ -43,8 +43,8 @@ from memory.store.database import Database, Rows, Tx
 from memory.store.ids import GroupId, PersonId, PlaceId
 from memory.store.logs import Log
 from memory.store.records import replace
+from sources.names import place_title
 from sources.terminal import PERSON
-from sources.text import place_title
 from texts import _, gettext_noop, sentence, speak
 from texts import language as spoken
 
@@ -293,7 +293,7 @@ class Places:
         group = self._group_of(where).value
 
         def read(rows: Rows) -> tuple[str, ...]:
-            members = next((each.members for each in agents.groups(rows) if each.id == group), ())
+            members = next((each.members for each in agent_groups.groups(rows) if each.id == group), ())
             own = {agent.id: agent.model for agent in agents.agents(rows)}
             speaking = (each for each in members if each.role != "observer" and each.agent in own)
             return tuple(dict.fromkeys(each.model or own[each.agent] or self.models[0] for each in speaking))
@@ -344,7 +344,7 @@ class Places:
 
     @reads
     def groups(self, rows: Rows) -> list[Group]:
-        return agents.groups(rows)
+        return agent_groups.groups(rows)
 
     def _group_of(self, where: Location) -> _Origin:
         chain = (*where.bindings, EVERYWHERE_ELSE)

@@ -21,7 +21,7 @@ from bot.services.agents.toml_tables import Changes, Difference, Tables
 from bot.services.caller import Caller
 from bot.services.registry import AT_TERMINAL, CHANGES_AT_TERMINAL, operation
 from bot.services.results import Lines, Listing, Markup, Row
-from memory import agents
+from memory import agent_groups, agents
 from memory.store.database import Rows
 from texts import _, gettext_noop
 
@@ -101,7 +101,7 @@ def _only_stored(rows: Rows, file: Exchange) -> list[Difference]:
     """The agents and groups that the file does not have, or would not have as the ones made without any table."""
     kinds = (
         ("agent", agents.every_agent(rows), file.agents or (Agent(),)),
-        ("group", agents.groups(rows), file.groups or (Group(),)),
+        ("group", agent_groups.groups(rows), file.groups or (Group(),)),
     )
     return [
         Difference(kind=kind, name=each.name, only="database")

@@ -11,8 +11,9 @@ from bot.agents.tools import make_tools, web_tools
 from bot.agents.turn_end import words_of
 from bot.agents.turn_log import use_in_words
 from bot.config.file_settings import Web
-from memory import activity, agents, permission_requests, spending
-from memory.agents import Agent, Group
+from memory import activity, agent_groups, agents, permission_requests, spending
+from memory.agent_groups import Group
+from memory.agents import Agent
 from memory.blocks import NewBlock, edits
 from memory.blocks.changes import agent_writer
 from memory.blocks.records import Author
@@ -236,7 +237,7 @@ class _DemoWriter(Struct):
         return found
 
     def _group(self, name: str) -> Group:
-        return next(each for each in agents.groups(self.tx) if each.name == name)
+        return next(each for each in agent_groups.groups(self.tx) if each.name == name)
 
     def _answering(self, name: str) -> tuple[Agent, Group, Place]:
         """An agent with its group, and the chat with that on the dashboard."""

@@ -28,7 +28,8 @@ from memory.store.row_mapper import ending
 from scheduler.descriptions import date_words
 from scheduler.zones import instant, zone_of
 from sources.bluesky.identifiers import NAME as BLUESKY
-from sources.text import one_line, place_title, source_name
+from sources.names import place_title, source_name
+from sources.text import one_line
 from texts import _, gettext_noop, money_text, ngettext
 
 _SUGGESTED = 100

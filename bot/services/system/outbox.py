@@ -20,7 +20,8 @@ from memory.queue.outbox import OutRow, Status, Undelivered
 from memory.store.database import Database, Rows, Tx
 from memory.store.ids import OutboxId
 from memory.store.row_mapper import ending
-from sources.text import one_line, place_title
+from sources.names import place_title
+from sources.text import one_line
 from texts import _, gettext_noop, ngettext
 
 _MOST = 1_000

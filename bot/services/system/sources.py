@@ -25,8 +25,8 @@ from memory import agents, data_sources, jobs
 from memory.data_sources import DataSource, SourceType, Subscription
 from memory.people.audience import OWNER
 from memory.store.database import Rows, Tx
+from sources.names import source_name
 from sources.terminal import SOURCE
-from sources.text import source_name
 from sources.web import WebRefused, checked_url
 from texts import _, error_text, gettext_noop, ngettext
 

@@ -14,8 +14,9 @@ from aiohttp.test_utils import TestServer
 
 from bot.agents.context.quotes import passage
 from bot.agents.data_source_checks import DataSources, instructions, items, job_id, news, plan
-from memory import agents, data_sources, jobs
-from memory.agents import Agent, Group, Member
+from memory import agent_groups, agents, data_sources, jobs
+from memory.agent_groups import Group, Member
+from memory.agents import Agent
 from memory.data_sources import DataSource, SourceType, Subscription
 from memory.people.audience import OWNER
 from memory.queue.payloads import PAYLOAD, NewsEvent
@@ -236,7 +237,7 @@ async def world(path: Path, kind: SourceType, address: str, *, local: bool = Tru
 
     def seed(tx: Tx) -> None:
         agents.seed_agent(tx, IRIS, NOW)
-        agents.seed_group(tx, Group(GroupId("grp_1"), "Main", (Member(IRIS.id),)), NOW)
+        agent_groups.seed_group(tx, Group(GroupId("grp_1"), "Main", (Member(IRIS.id),)), NOW)
         data_sources.add(tx, found, NOW)
         data_sources.subscribe(tx, Subscription(IRIS.id, found.id, ""), NOW)
         plan(tx, found, NOW)

@@ -11,7 +11,7 @@ from bot.models.offline import intents
 from bot.models.offline.intents import Intent, Parser
 from bot.models.offline.language import detect, language
 from memory.store import fulltext
-from sources.text import uncalled
+from sources.names import uncalled
 from tests.bot.models.offline_talk import NEAREST, UNKNOWN, Talk, asked
 
 NOW = datetime(2026, 3, 2, 13, tzinfo=UTC)

@@ -8,7 +8,7 @@ from bot.agents.data_source_checks import DataSources
 from bot.agents.owner_notices import Notices
 from bot.agents.rate_limits import Rates
 from bot.runtime.configured_constellation import agents_changed
-from memory import agents, data_sources
+from memory import agent_groups, agents, data_sources
 from memory.agents import Status
 from memory.data_sources import Subscription
 from memory.people.audience import OWNER
@@ -96,7 +96,7 @@ async def test_who_asks_is_told_once_and_the_owner_once_a_day(service: Service) 
 
 async def test_an_unsent_notice_that_nobody_answers_is_withdrawn_when_somebody_does(service: Service) -> None:
     await service.heard(said("hello", 1))
-    (group,) = await service.read(agents.groups)
+    (group,) = await service.read(agent_groups.groups)
 
     def parked(tx: Tx) -> None:
         let_all(tx, "archived")

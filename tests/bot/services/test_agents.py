@@ -14,7 +14,7 @@ from bot.config import load_config
 from bot.errors import CallError, UserError
 from bot.services.caller import Caller, PlaceScope, owner_at_terminal
 from bot.services.results import Markdown, Plain
-from memory import agents, jobs
+from memory import agent_groups, jobs
 from memory.agenda import reminders
 from memory.people.audience import OWNER, PUBLIC, Scope, Trust, guild_audience
 from memory.queue import outbox
@@ -105,7 +105,7 @@ async def test_who_sleeps_is_suggested_for_waking(app: App) -> None:
     assert (await told(app, "agent.hibernate", EVA, agent="star"))[0].startswith(
         "Star is hibernating; wake it with `carina agent wake`."
     )
-    database, (group,) = app.services.database, await app.services.database.read(agents.groups)
+    database, (group,) = app.services.database, await app.services.database.read(agent_groups.groups)
     notice = outbox.NewRow(f"notice/unattended/{group.id}/1", PlaceId("discord:1"), "Nobody answers", OWNER)
     await database.write(NOTE, lambda tx: outbox.add(tx, notice, utc_now()))
     assert list(await registry.suggest("agent.hibernate", "agent", EVA, {})) == []

@@ -11,7 +11,7 @@ from bot.runtime.group_routing import RoutingTable
 from bot.services.caller import owner_at_terminal
 from bot.services.people.place_settings import AccountSettings, Places
 from bot.services.results import Plain
-from memory import agents
+from memory import agent_groups, agents
 from memory.erasure.personal_tables import STORES
 from memory.queue.notifications import Place
 from memory.store.database import Tx
@@ -62,7 +62,7 @@ async def test_a_place_is_answered_by_the_model_chosen_for_it_or_for_what_is_aro
 
 
 async def test_a_group_with_an_archived_member_still_tells_its_model(service: Service) -> None:
-    (group, *_others) = await service.read(agents.groups)
+    (group, *_others) = await service.read(agent_groups.groups)
     offered = registry(dataclasses.replace(places_of(service), answering=RoutingTable({}, group.id)))
 
     async def told() -> str:

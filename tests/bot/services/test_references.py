@@ -16,7 +16,7 @@ from bot.services.caller import Caller, owner_at_terminal
 from bot.services.registry import Operation, Parameter, Registry, operations_of
 from bot.services.results import Markdown
 from bot.services.served_folder import open_registry
-from memory import agents
+from memory import agent_groups, agents
 from memory.knowledge import entry_changes
 from memory.knowledge.entries import NewEntry, Origin
 from memory.people.audience import Scope, Trust, person_audience
@@ -64,7 +64,7 @@ async def registry(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Re
     speaker = replace(person("Vic"), id=VICTIM.person)
     async with running(folder, Setting(ScriptedModel(otherwise=ValueError("boom")))) as service:
         await service.heard(said("where does the zebra dance?", 1, direct(speaker), speaker))
-        await service.write(lambda tx: asked(tx, agents.agents(tx)[0].id, agents.groups(tx)[0].id, 1))
+        await service.write(lambda tx: asked(tx, agents.agents(tx)[0].id, agent_groups.groups(tx)[0].id, 1))
         (agent,) = await service.column("SELECT id FROM agents")
         await service.write(partial(_infer, agent))
     config = load_config({"CARINA_HOME": str(folder), "CARINA_CONFIG": str(folder / "home.toml")}, folder)

@@ -11,7 +11,7 @@ from bot.agents.tools.base import Arguments, Outcome, ReadTool, ToolContext
 from bot.models.base import Answer, Request
 from bot.services.agents.groups import GroupStatus
 from bot.services.results import Plain
-from memory import agents, group_runs
+from memory import agent_groups, group_runs
 from memory.erasure.one_constellation import begin_again
 from memory.people.audience import Trust
 from memory.store.database import Rows, Tx
@@ -129,7 +129,7 @@ async def test_what_follows_when_a_stage_fails(
     async with talked(tmp_path, Setting(model, toml=toml), "go") as service:
         (text,) = service.platform.texts()
         assert text.startswith(answer)
-        (group,) = [each.id for each in await service.read(agents.groups) if each.pattern == "pipeline"]
+        (group,) = [each.id for each in await service.read(agent_groups.groups) if each.pattern == "pipeline"]
         run = await service.read(lambda rows: group_runs.latest(rows, group))
         assert run is not None
         about = GroupStatus(group="g", pattern="pipeline", members=(), state={}, speaking=(), began=run.started_at)

@@ -8,7 +8,7 @@ from bot.agents.groups.settings import State
 from bot.errors import CallError
 from bot.runtime.group_routing import holds
 from bot.services.people.people import KnownPeople
-from memory import agents, blocks
+from memory import agent_groups, agents, blocks
 from memory.blocks import Author
 from memory.blocks.document import agent_writer
 from memory.people import person_states
@@ -58,7 +58,7 @@ async def test_who_said_to_be_overwhelmed_is_answered_by_the_group_for_that_unti
         assert "The group that responds to it answers" in await say(service, HALL, "Overwhelmed")
         await service.heard(said("hello", 2), said("hello", 3, speaker=BOB))
         await service.heard(said("Main: hello", 4))
-        (main,) = [each.id for each in await service.read(agents.groups) if each.name == "Main"]
+        (main,) = [each.id for each in await service.read(agent_groups.groups) if each.name == "Main"]
         await service.heard(replace(said("hello", 6), to=main))
         await say(service, HALL, "none")
         await service.heard(said("hello", 5))
