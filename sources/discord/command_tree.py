@@ -31,9 +31,6 @@ Tree: TypeAlias = app_commands.CommandTree[Any]
 Install: TypeAlias = Callable[[Tree], None]
 """Installs commands, menus and persistent components (by `tree.client`) before the connection is made."""
 
-Shared: TypeAlias = Callable[[Any, discord.abc.User], Awaitable[tuple[int, ...]]]
-"""Finds the guilds whose messages may be used to answer a direct message of this person."""
-
 
 class Commands(Struct, frozen=True):
     """The commands to install, and where the digest of Discord's version of them is stored."""
@@ -73,15 +70,10 @@ _NAMES = (
 )
 
 
-async def _nowhere(_channel: Any, _user: discord.abc.User) -> tuple[int, ...]:
-    return ()
-
-
 class OwnTree(app_commands.CommandTree[Any]):
     def __init__(self, client: discord.Client, own: Commands, **options: Any) -> None:
         super().__init__(client, **options)
         self._own = own
-        self.shared: Shared = _nowhere
         self._answering: dict[asyncio.Task[Any], discord.Interaction[Any]] = {}
         self._ending = False
 

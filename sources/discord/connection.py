@@ -14,8 +14,9 @@ from msgspec import Struct
 from memory.store.clock import Clock
 from memory.store.faults import call_point, outside
 from memory.store.logs import Log
-from sources.discord.command_tree import Commands, plant
-from sources.discord.settings import DiscordSettings
+from sources.discord.command_tree import plant
+from sources.discord.memberships import Memberships
+from sources.discord.shared_state import SharedState
 from texts import _, gettext_lazy, ngettext
 
 _log = Log("sources.discord")
@@ -143,9 +144,10 @@ Hear: TypeAlias = Callable[[str, tuple[Any, ...]], None]
 
 
 class PlainClient(discord.Client):
-    def __init__(self, hear: Hear, commands: Commands, **options: Any) -> None:
+    def __init__(self, state: SharedState, hear: Hear, **options: Any) -> None:
         super().__init__(**options)
-        self.tree = plant(self, commands)
+        self.memberships = Memberships(self, state)
+        self.tree = plant(self, state.wiring.commands)
         self._hear_event = hear
 
     def dispatch(self, event: str, /, *args: Any, **kwargs: Any) -> None:
@@ -153,16 +155,16 @@ class PlainClient(discord.Client):
         super().dispatch(event, *args, **kwargs)
 
 
-def make_client(settings: DiscordSettings, hear: Hear, commands: Commands, left_out: frozenset[str]) -> PlainClient:
+def make_client(state: SharedState, hear: Hear, left_out: frozenset[str]) -> PlainClient:
     """A client with the intents that Carina needs, except those left out."""
     return PlainClient(
+        state,
         hear,
-        commands,
         intents=intents(left_out),
         max_messages=None,
         allowed_mentions=discord.AllowedMentions.none(),
         max_ratelimit_timeout=RATE_LIMIT_SECONDS,
-        guild_ready_timeout=settings.ready_seconds,
+        guild_ready_timeout=state.settings.ready_seconds,
     )
 
 

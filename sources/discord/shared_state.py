@@ -28,6 +28,9 @@ class StoredMessage(Struct, frozen=True):
 Spawn: TypeAlias = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
 """Starts something that ends with the connection."""
 
+FindMember: TypeAlias = Callable[[discord.Guild, int], Awaitable[discord.Member | None]]
+"""Looks up a member of a guild; None if they are not one, or if that is unknown."""
+
 
 class GapStore(Protocol):
     """Stores gaps across restarts. Its writes are durable when they return."""
@@ -102,8 +105,7 @@ class SharedState:
         self.usable = asyncio.Event()
         """Logged in: requests can be made."""
         self.spawn: Spawn | None = None
-        self.member: Callable[[discord.Guild, int], Awaitable[discord.Member | None]] | None = None
-        """Looks up a member of a guild; None if they are not one, or if that is unknown."""
+        self.member: FindMember | None = None
         self.newest: RecentValues[int, int] = RecentValues(5_000)
         self.sent: RecentValues[int, int] = RecentValues(5_000)
         self.withdrawn: RecentValues[int, None] = RecentValues(1_000)
@@ -112,8 +114,8 @@ class SharedState:
     def saw(self, channel: int, message: int) -> None:
         self.newest.put(channel, max(message, self.newest.get(channel) or 0))
 
-    def open(self, client: discord.Client, spawn: Spawn) -> None:
-        self.client, self.spawn = client, spawn
+    def open(self, client: discord.Client, spawn: Spawn, member: FindMember) -> None:
+        self.client, self.spawn, self.member = client, spawn, member
         self.usable.set()
 
     def shut(self) -> None:

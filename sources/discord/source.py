@@ -36,7 +36,6 @@ from sources.discord.connection import (
     waits,
 )
 from sources.discord.listener import ChannelQueues, GatewayListener
-from sources.discord.memberships import Memberships
 from sources.discord.places import person_id, place_id
 from sources.discord.send_failures import REFUSED
 from sources.discord.sending import DiscordEndpoint
@@ -191,11 +190,9 @@ class DiscordSource:
             for handler in handlers:
                 handler(event, args)
 
-        client = make_client(self._settings, hear, self._wiring.commands, self.missing_intents)
+        client = make_client(self._state, hear, self.missing_intents)
         self._tree = client.tree
-        memberships = Memberships(client, self._state)
-        lookup = ChannelLookup(client, self._state, memberships)
-        client.tree.shared, self._state.member = memberships.shared_with, memberships.member
+        lookup = ChannelLookup(client, self._state, client.memberships)
         listener = GatewayListener(self._state, queues, lookup, deliver)
         wiring, first = self._wiring, self._listens_from
         catch_up = CatchUp(client, self._state, first, lambda: self._paused or wiring.paused(), listener)
@@ -303,7 +300,7 @@ class DiscordSource:
         self._connection.connecting()
         try:
             await outside(LOGIN, client.login(self._settings.token.get_secret_value()), LOGIN_SECONDS)
-            self._state.open(client, spawn)
+            self._state.open(client, spawn, client.memberships.member)
             return await starts_used_up(client) or await self._run(client)
         except discord.LoginFailure:
             return _wrong_token()

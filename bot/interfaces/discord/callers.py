@@ -80,7 +80,7 @@ async def _shared(interaction: discord.Interaction[Any]) -> tuple[int, ...]:
     """In direct messages with the bot: the guilds in which it just saw who gave the command, if it hears them there."""
     if interaction.guild_id is not None or not interaction.context.dm_channel:
         return ()
-    shared: tuple[int, ...] = await interaction.client.tree.shared(interaction.channel, interaction.user)
+    shared: tuple[int, ...] = await interaction.client.memberships.shared_with(interaction.channel, interaction.user)
     return shared
 
 
