@@ -18,7 +18,7 @@ from msgspec import Struct
 from memory import group_runs
 from memory.erasure import personal_tables
 from memory.erasure.blocks import remove_of_person, turns_of
-from memory.people.audience import Audience
+from memory.people.audience import Audience, with_words_of
 from memory.queue import messages, outbox, turns
 from memory.queue.payloads import PAYLOAD, without
 from memory.queue.steps import is_lasting
@@ -27,10 +27,10 @@ from memory.store.database import Rows, Tx, Value
 from memory.store.ids import ErasureId, MessageId, PersonId, TurnId
 from memory.store.sqlite import Connection
 
-_FOUND = """SELECT u.turn_id FROM turn_uses u JOIN messages m ON u.kind = 'message' AND m.id = u.row_id
+_FOUND = f"""SELECT u.turn_id FROM turn_uses u JOIN messages m ON u.kind = 'message' AND m.id = u.row_id
               WHERE m.person_id = :person AND m.role = 'user'
             UNION SELECT u.turn_id FROM turn_uses u JOIN archival_entries e ON u.kind = 'entry' AND e.id = u.row_id
-              WHERE e.person_id = :person
+              WHERE {with_words_of(":person", "e")}
             UNION SELECT u.turn_id FROM turn_uses u
               JOIN items s ON u.kind = 'summary' AND s.id = CAST(u.row_id AS INTEGER)
               JOIN messages m ON m.audience = s.audience AND (s.place_id IS NULL OR m.place_id = s.place_id)

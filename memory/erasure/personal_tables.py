@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from memory.people.audience import person_audience
+from memory.people.audience import person_audience, with_words_of
 from memory.queue import turns
 from memory.store.database import Row, Rows, Tx, Value
 from memory.store.ids import PersonId
@@ -109,16 +109,13 @@ def _text(file: bytes) -> str:
 
 _EITHER = f"({NAMED} OR {ALONE})"
 _MESSAGES = f"({NAMED} AND (role = 'user' OR audience = 'owner' OR audience GLOB 'person:*') OR {ALONE})"
-_ENTRIES = f"({NAMED} OR :person IN (SELECT value FROM json_each(metadata, '$._people')) OR {ALONE})"
-_OF_ENTRIES = f"""({ALONE} OR entry_id IN (SELECT id FROM archival_entries WHERE {NAMED}
-    OR :person IN (SELECT value FROM json_each(metadata, '$._people'))))"""
-_JOURNAL = f"""(:person IN (SELECT value FROM json_each(people)) OR {ALONE}
-    OR entry_id IN (SELECT id FROM archival_entries WHERE {_ENTRIES}))"""
+_ENTRIES = f"({with_words_of(':person')} OR {ALONE})"
+_OF_ENTRIES = f"({ALONE} OR entry_id IN (SELECT id FROM archival_entries WHERE {_ENTRIES}))"
 _TURNS = f"turn_id IN (SELECT id FROM turns WHERE {NAMED})"
 _FACTS = f"fact_id IN (SELECT id FROM facts WHERE {_EITHER})"
 _BLOCKS = f"block_id IN (SELECT id FROM memory_blocks WHERE {_EITHER})"
-_FILES = ":person IN (SELECT value FROM json_each(people))"
-"""Files with a person's words; the content is exported only for files that hold nobody else's."""
+_AMONG = ":person IN (SELECT value FROM json_each(people))"
+"""Rows with words of several people; the content of files is exported only if they hold nobody else's."""
 _UNUSED = """(id = :person OR id GLOB 'usr_*') AND id NOT IN (SELECT user_id FROM user_identities)
     AND id NOT IN (SELECT owner_id FROM constellations)"""
 _GRANTED = f"({_EITHER} OR request_id IN (SELECT id FROM permission_requests WHERE {NAMED}))"
@@ -244,7 +241,7 @@ STORES: tuple[PersonStore, ...] = (
     _rows("knowledge", PersonTable("handoff_reads", ALONE, told=False), PersonTable("items", _EITHER)),
     _rows(
         "archival",
-        PersonTable("archival_journal", _JOURNAL, "id, entry_id, deed, before, audience, at"),
+        PersonTable("archival_journal", f"({_AMONG} OR {_OF_ENTRIES})", "id, entry_id, deed, before, audience, at"),
         PersonTable(
             "archival_entries",
             _ENTRIES,
@@ -255,10 +252,10 @@ STORES: tuple[PersonStore, ...] = (
     ),
     _rows(
         "folders",  # files of a local folder belong to the owner of the disk
-        PersonTable("file_passages", f"file_id IN (SELECT id FROM folder_files WHERE {_FILES})", told=False),
+        PersonTable("file_passages", f"file_id IN (SELECT id FROM folder_files WHERE {_AMONG})", told=False),
         PersonTable(
             "folder_files",
-            _FILES,
+            _AMONG,
             """(SELECT name FROM folders WHERE id = folder_id) AS folder, name AS file, content_type, size_bytes,
             audience, uploaded_at, iif(json_array_length(people) = 1, content, NULL) AS content""",
         ),

@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from memory.people.audience import Audience, Scope, Trust
+from memory.people.audience import Audience, Scope, Trust, with_words_of
 from memory.queue.turns import Turn
 from memory.store.clock import to_text
 from memory.store.database import Row, Rows, Value
@@ -275,10 +275,8 @@ def ending(rows: Rows, which: str, scope: Scope) -> EntryId | None:
 
 def holders(rows: Rows, turn: Turn) -> tuple[AgentId, ...]:
     """The other members of a turn's group that keep words of its person: whoever talks to a group talks to one."""
-    sql = """SELECT m.agent_id FROM group_members m WHERE m.group_id = :group AND m.agent_id <> :agent AND EXISTS (
-               SELECT 1 FROM archival_entries e WHERE e.agent_id = m.agent_id
-                 AND (e.person_id = :person OR (instr(e.metadata, '"_people"')
-                   AND :person IN (SELECT value FROM json_each(e.metadata, '$._people')))))"""
+    sql = f"""SELECT m.agent_id FROM group_members m WHERE m.group_id = :group AND m.agent_id <> :agent AND EXISTS (
+                SELECT 1 FROM archival_entries e WHERE e.agent_id = m.agent_id AND {with_words_of(":person", "e")})"""
     given = {"group": turn.group, "agent": turn.agent, "person": turn.person}
     return () if turn.group is None or turn.person is None else tuple(row[0] for row in rows.all(sql, given))
 

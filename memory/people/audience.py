@@ -105,6 +105,12 @@ def _condition(scope: Scope, column: str) -> tuple[str, tuple[str, ...]]:
     return f"{column} in ({', '.join('?' * len(names))})", tuple(names)
 
 
+def with_words_of(person: str, entry: str = "archival_entries") -> str:
+    """SQL: whether an entry has words of a person, who is named as in the statement: `:person` or `?` (twice)."""
+    return f"""({entry}.person_id = {person} OR (instr({entry}.metadata, '"_people"')
+        AND {person} IN (SELECT value FROM json_each({entry}.metadata, '$._people'))))"""
+
+
 def may_write_down(turn: Scope, readers: Audience) -> bool:
     """Whether a turn may write into something that `readers` can see: all of them must be allowed to know the turn.
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from memory.people.audience import Scope
+from memory.people.audience import Scope, with_words_of
 from memory.people.hidden_people import shown
 from memory.search.query import Domain, Kind, Query
 from memory.search.vector_similarity import Meaning
@@ -152,8 +152,7 @@ _PERSON, _PLACE = "t.person_id = ?", "t.place_id = ?"
 _BY_AGENT = "t.agent_id IN (SELECT id FROM agents WHERE id = ? OR name = ? COLLATE NOCASE)"
 
 
-WORDS_OF = "(t.person_id = ? OR ? IN (SELECT value FROM json_each(t.metadata, '$._people')))"
-"""Of entries: those with words of a person."""
+WORDS_OF = with_words_of("?", "t")
 
 
 def _whole(query: Query) -> Iterable[Condition]:

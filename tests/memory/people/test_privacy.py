@@ -17,6 +17,8 @@ from memory.erasure import byte_search, personal_tables
 from memory.erasure.blocks import NO_DESCRIPTION, remove_derived
 from memory.erasure.one_constellation import ErasureResult, compact, empty_log, erase_here
 from memory.jobs import NewJob
+from memory.knowledge import entry_changes
+from memory.knowledge.entries import Origin
 from memory.people.audience import Scope, Trust
 from memory.queue import inbox, messages, outbox, turns
 from memory.queue.payloads import EditEvent, Extras, Quotation
@@ -33,7 +35,7 @@ from memory.queue.steps import (
 from memory.queue.turns import Turn, TurnMoved
 from memory.store import erasure_records
 from memory.store.database import Tx, Value
-from memory.store.ids import ErasureId, GroupId, MessageId, PersonId, RequestId, TurnId
+from memory.store.ids import EntryId, ErasureId, GroupId, MessageId, PersonId, RequestId, TurnId
 from tests.memory.parts import ANN, BOB, GUILD, HALL, NOON, STAR, begun, keep, opened, row_of, spoken, taken
 from tests.memory.people.test_people import TABLES
 
@@ -134,15 +136,16 @@ def test_what_is_counted_is_what_a_person_would_call_so(tx: Tx) -> None:
     assert set(erase(tx).after.values()) == {0}
 
 
-@pytest.mark.parametrize("kind", ["entry", "message"])
+@pytest.mark.parametrize(("kind", "begun_by"), [("entry", ANN), ("entry", BOB), ("message", ANN)])
 def test_what_tools_quoted_to_others_is_emptied_and_what_agents_answered_them_stays(
-    tx: Tx, kind: Literal["entry", "message"]
+    tx: Tx, kind: Literal["entry", "message"], begun_by: PersonId
 ) -> None:
     hers, his = taken(tx, 1, "my llama is called Quetzal"), taken(tx, 2, "what is Ann's llama called?", person=BOB)
-    used = [
-        keep(tx, text, person=row.person).id if kind == "entry" else str(row.message)
-        for row, text in ((hers, "Ann's llama is Quetzal"), (his, "Bob asks"))
-    ]
+    used = [str(hers.message), str(his.message)]
+    if kind == "entry":
+        used = [keep(tx, "llamas", person=begun_by).id, keep(tx, "Bob asks", person=BOB).id]
+        origin = Origin(Scope(GUILD), Trust.APPROVED, ANN)
+        entry_changes.append(tx, STAR, EntryId(used[0]), "Ann's llama is Quetzal", origin, NOON)
     other = begun(tx, his, person=BOB)
     turns.note_use(tx, other, kind, used[0])
     quotes, tells = said(tx, other, "Ann: Ann's llama is Quetzal", "tool"), said(tx, other, "It is Quetzal.")
