@@ -404,11 +404,6 @@ _event = RowMapper(
 # ------------------------------------------------------------------------------------------------------ upkeep
 
 
-def any_before(rows: Rows, moment: datetime) -> bool:
-    """Whether `forget_before` would delete anything."""
-    return rows.one("SELECT 1 FROM activity_events WHERE at < ? LIMIT 1", (moment,)) is not None
-
-
 def forget_before(tx: Tx, moment: datetime, limit: int = 5_000) -> int:
     """Delete events from before then, oldest first; returns how many."""
     sql = "DELETE FROM activity_events WHERE id IN (SELECT id FROM activity_events WHERE at < ? ORDER BY at LIMIT +?)"

@@ -69,7 +69,7 @@ from bot.upkeep.dream_run import DreamRun
 from bot.upkeep.embedding import Embedding
 from bot.upkeep.entry_expansion import ExpansionJob
 from bot.upkeep.evaluations import EvaluationJob
-from bot.upkeep.housekeeping import Housekeeping, IdleMonitor, IntegrityMonitor
+from bot.upkeep.housekeeping import Housekeeping, Monitor
 from bot.upkeep.inference_consent import ConsentRequests
 from bot.upkeep.prompts import FOLDER
 from bot.upkeep.scheduled_summaries import SummaryJob
@@ -221,7 +221,12 @@ class _Maker:
             plan=lambda tx, now: patrols.plan(tx, zone, now),
         )
         for each in (
-            *(Housekeeping(zone), backups, looking, patrols.Patrols(config.home, owner, deps.quiet)),
+            *(
+                Housekeeping(zone, config.activity.kept()),
+                backups,
+                looking,
+                patrols.Patrols(config.home, owner, deps.quiet),
+            ),
             *(ReminderJob(messages), EventJob(messages), ConsentRequests(messages)),
             *(replace(summaries, enabled=config.schedule.summaries), upkeep),
             *(EvaluationJob(means), ExpansionJob(means, self._busy)),
@@ -233,13 +238,11 @@ class _Maker:
         """Start the constellation's background work, and watch its turns."""
         shared, runtime = self.shared, answers.runtime
         notices, resume = runtime.turn_deps.notices, runtime.resume
-        idling = IdleMonitor(self.database, shared.clock, shared.config.activity.kept(), schedule.changed)
-        damage = IntegrityMonitor(self.database, notices, shared.clock, resume)
+        monitor = Monitor(self.database, notices, shared.clock, resume, schedule.changed)
         self._go_on(runtime, "expiry of requests", answers.approvals.watch)
         self._go_on(runtime, "embedding", functools.partial(answers.embedding.run, self._busy))
-        self._go_on(runtime, "damage", damage.run)
         self._go_on(runtime, "compaction", answers.compactor.run)
-        self._go_on(runtime, "idle agents", idling.run)
+        self._go_on(runtime, "idle agents and damage", monitor.run)
         supervisor = shared.parts.supervisor
         for watch in (
             TypingIndicator(runtime.turn_deps.endpoints),

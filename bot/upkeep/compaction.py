@@ -12,7 +12,6 @@ import asyncio
 import functools
 from collections.abc import Sequence
 from datetime import datetime
-from weakref import WeakValueDictionary
 
 from msgspec import Struct
 from pydantic import ValidationError
@@ -41,7 +40,7 @@ from memory.queue.messages import Message
 from memory.queue.turns import Turn
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import call_point, commit_point
-from memory.store.ids import PlaceId, TurnId
+from memory.store.ids import TurnId
 from memory.store.logs import Log
 from memory.store.records import replace
 
@@ -80,14 +79,13 @@ class Conversation(Struct, frozen=True):
 
 
 class Compactor:
-    """Compacts the conversations of one constellation, one after the other."""
+    """Compacts the conversations of one constellation; of two at once for the same one, the first counts."""
 
     def __init__(self, database: Database, turn_deps: TurnDeps) -> None:
         self._database = database
         self._deps = turn_deps
         self._background = Background.of(turn_deps)
         self._ended: asyncio.Queue[TurnId] = asyncio.Queue()
-        self._locks: WeakValueDictionary[tuple[str, PlaceId], asyncio.Lock] = WeakValueDictionary()
 
     def watch(self, event: TurnEvent) -> None:
         """Gets every event of turns: a finished turn may have filled its conversation."""
@@ -116,9 +114,8 @@ class Compactor:
             planned = None if found is None else plan(found.strategy, found.view)
             if found is None or planned is None:
                 return
-            async with self._lock(found):
-                if not await self._compact(found, planned):
-                    return
+            if not await self._compact(found, planned):
+                return
 
     async def shrink(self, material: PromptInputs) -> bool:
         """Compact a conversation that is too long for a model; returns whether anything left the view."""
@@ -127,16 +124,8 @@ class Compactor:
         planned = None if found is None else compaction_strategies.forced(found.strategy, found.view)
         if found is None or planned is None:
             return False
-        async with self._lock(found):
-            cut = replace(found, strategy=Truncate())
-            return await self._compact(found, planned) or await self._compact(cut, planned)
-
-    def _lock(self, found: Conversation) -> asyncio.Lock:
-        key = (found.agent.id, found.turn.place)
-        lock = self._locks.get(key)
-        if lock is None:
-            self._locks[key] = lock = asyncio.Lock()
-        return lock
+        cut = replace(found, strategy=Truncate())
+        return await self._compact(found, planned) or await self._compact(cut, planned)
 
     async def _compact(self, found: Conversation, planned: Plan) -> bool:
         """Carry out a plan; False if the summarizer failed, or another task was faster."""

@@ -2,8 +2,7 @@
 
 Its job checks every half hour and continues only if nobody is being answered, twelve hours have passed, and something
 is new. Entries are chosen in `memory.knowledge.upkeep.selection`; corrections, for lessons, come from
-`memory.knowledge.feedback`. The passes are independent: one that fails is reported, and the others continue. What was
-retired 90 days ago is deleted.
+`memory.knowledge.feedback`. The passes are independent: one that fails is reported, and the others continue.
 """
 
 import asyncio
@@ -18,8 +17,7 @@ from bot.upkeep.consolidation import Draft, consolidate, link_entities, merge_du
 from bot.upkeep.lessons_and_preferences import infer_preferences, learn_lessons
 from memory import activity, agents
 from memory.agents import Agent
-from memory.knowledge import entry_changes, feedback, items
-from memory.knowledge.items import Kind
+from memory.knowledge import feedback
 from memory.knowledge.upkeep import retirement_limit, run_records
 from memory.knowledge.upkeep.applied_plans import BrokenPlan, apply
 from memory.knowledge.upkeep.planned_changes import Pass, Plan
@@ -27,7 +25,7 @@ from memory.knowledge.upkeep.run_records import Run
 from memory.knowledge.upkeep.selection import Candidates, choose, fresh, sayings
 from memory.people.audience import Audience, Trust
 from memory.queue import turns
-from memory.store.clock import Clock, to_text
+from memory.store.clock import Clock
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId
@@ -37,7 +35,6 @@ from texts import gettext_lazy, join_lazy, ngettext_lazy, reason_of
 
 _STORE = commit_point("dreams.store")
 _REFUSE = commit_point("dreams.refuse")
-_RETAIN = commit_point("dreams.retain")
 
 DREAM = "dream"
 _CORRECTIONS = 40  # corrections of an agent per run
@@ -70,7 +67,6 @@ class DreamRun:
     async def fire(self, _database: Database, firing: DueJob) -> str:
         """The job: check whether it is time, and run. A repetition does nothing."""
         settings = self.means.settings
-        await self._retain(self.database)
         if not settings.enabled:
             return gettext_lazy("turned off ({setting})", setting="dreams.enabled")
         if not firing.asked:
@@ -157,23 +153,6 @@ class DreamRun:
         if thinks and settings.contradictions:
             await sweep(await choice(Pass.CONTRADICTIONS), draft)
         return draft
-
-    async def _retain(self, database: Database) -> None:
-        """Delete what was retired 90 days ago, and runs and signals of that age."""
-        before = self.clock() - run_records.KEPT
-
-        def work(tx: Tx) -> None:
-            entry_changes.purge(tx, before)
-            run_records.forget_runs(tx, before)
-            items.forget_before(tx, Kind.SIGNAL, before)
-
-        if await database.read(lambda rows: _anything_old(rows, before)):
-            await database.write(_RETAIN, work)
-
-
-def _anything_old(rows: Rows, before: datetime) -> bool:
-    runs = rows.one("SELECT 1 FROM dream_runs WHERE at < ? LIMIT 1", (to_text(before),))
-    return runs is not None or items.any_of(rows, Kind.SIGNAL, before) or entry_changes.any_to_purge(rows, before)
 
 
 def _left(choice: Candidates, draft: Draft) -> int:

@@ -30,8 +30,6 @@ from memory.store.errors import Refused
 from memory.store.ids import AgentId, EntryId, TurnId, new_id
 from memory.store.records import replace
 
-RETIRED_BEFORE = "archived_at IS NOT NULL AND archived_at < ? ORDER BY archived_at, n"
-
 
 def insert(tx: Tx, agent: AgentId, new: NewEntry, now: datetime) -> Entry:
     """Store an entry, or reinforce the existing one with the same words, person and audience.
@@ -247,15 +245,12 @@ def restore(tx: Tx, entries: Iterable[EntryId]) -> int:
     return tx.run(sql, (list(entries),))
 
 
-def purge(tx: Tx, before: datetime) -> int:
+def purge(tx: Tx, before: datetime, limit: int = 1_000) -> int:
     """Delete entries retired before then, oldest first, with their use records; returns how many."""
-    found = tx.all(f"SELECT id FROM archival_entries WHERE {RETIRED_BEFORE} LIMIT 1000", (before,))
+    sql = """SELECT id FROM archival_entries WHERE archived_at IS NOT NULL AND archived_at < ?
+             ORDER BY archived_at, n LIMIT +?"""
+    found = tx.all(sql, (before, limit))
     return remove(tx, [row["id"] for row in found])
-
-
-def any_to_purge(rows: Rows, before: datetime) -> bool:
-    """Whether `purge` would delete anything."""
-    return rows.one(f"SELECT 1 FROM archival_entries WHERE {RETIRED_BEFORE} LIMIT 1", (before,)) is not None
 
 
 # -------------------------------------------------------------------------------------------- what is made of an entry

@@ -312,12 +312,6 @@ def known_of(rows: Rows, scope: Scope, kind: Kind, place: PlaceId, limit: int) -
     return _item.all(rows, *scope.bind(sql, kind, place, limit))
 
 
-def any_of(rows: Rows, kind: Kind, before: datetime) -> bool:
-    """Whether an item of a kind was created before a time."""
-    sql = "SELECT 1 FROM items WHERE kind = ? AND created_at < ? LIMIT 1"
-    return rows.one(sql, (kind, before)) is not None
-
-
 def messages_of(rows: Rows, identifier: int) -> set[MessageId]:
     found = rows.all("SELECT message_id FROM item_sources WHERE item_id = ?", (identifier,))
     return {MessageId(row["message_id"]) for row in found}

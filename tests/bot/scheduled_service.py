@@ -12,11 +12,12 @@ from typing import Any
 from bot.models.base import Answer, Request, Usage, UserMessage
 from bot.services.system.jobs import Schedule, built_in_jobs
 from bot.upkeep.background_calls import Background
-from bot.upkeep.housekeeping import Housekeeping, IdleMonitor
+from bot.upkeep.housekeeping import TIDY, Housekeeping, Monitor
 from bot.upkeep.scheduled_summaries import OF_AGENTS, OF_DAYS, SummaryJob
-from memory.jobs import Job, get
+from memory.jobs import Job, NewJob, get, put
 from memory.queue.notifications import Place, Speaker
-from scheduler.job_kinds import JobKinds
+from memory.store.database import Tx
+from scheduler.job_kinds import DueJob, JobKinds
 from scheduler.runner import Runner
 from tests.bot.parts import ANN, HALL, NOON, MovableClock, Platform, ScriptedModel, said, says
 from tests.bot.stage import Service, Setting, running
@@ -81,7 +82,7 @@ class ScheduledService:
     service: Service
     runner: Runner
     schedule: Schedule
-    idling: IdleMonitor
+    idling: Monitor
 
     async def say(self, text: str, place: Place = HALL, speaker: Speaker = ANN) -> int:
         """Somebody says something now, and is answered; the number of it."""
@@ -115,6 +116,19 @@ class ScheduledService:
         return found
 
 
+async def tidied(service: Service, kept: timedelta | None = None) -> None:
+    """What is too old is deleted."""
+    now = service.clock()
+
+    def work(tx: Tx) -> None:
+        put(tx, NewJob(TIDY, TIDY, "{}", now), now)
+        job = get(tx, TIDY)
+        assert job is not None
+        Housekeeping(kept=kept).tidy(tx, DueJob(job, service.home, now, now))
+
+    await service.write(work)
+
+
 @asynccontextmanager
 async def scheduled_service(
     folder: Path,
@@ -134,7 +148,7 @@ async def scheduled_service(
         kept = [each for each in built_in_jobs(zone) if each.kind in jobs]
         schedule = service.schedule(runner, kinds, kept)
         await schedule.prepare()
-        idling = IdleMonitor(service.database, clock, None, schedule.changed)
+        idling = Monitor(service.database, turn_deps.notices, clock, service.resume, schedule.changed)
         try:
             yield ScheduledService(service, runner, schedule, idling)
         finally:

@@ -70,7 +70,7 @@ _TITLES = {
     "sleeptime": gettext_noop("Check on groups while nobody is talking"),
     "summary.agents": gettext_noop("Summarize conversations"),
     "summary.constellation": gettext_noop("Summarize the day"),
-    "upkeep.jobs": gettext_noop("Clear out jobs that ended long ago"),
+    "upkeep.jobs": gettext_noop("Delete what is too old"),
     "upkeep.search": gettext_noop("Optimize the search index"),
     "upkeep.working": gettext_noop("Delete expired working memory"),
 }
@@ -281,7 +281,7 @@ def built_in_jobs(zone: str, *, summaries: bool = True, backups: bool = True) ->
     hour = DAY_BEGINS.hour  # when a day is over, it is summarized, and then all is copied
     crontab = {
         OPTIMIZE: "20 3 * * *",
-        TIDY: "40 3 * * 0",
+        TIDY: "40 3 * * *",
         **({OF_DAYS: f"0 {hour} * * *", OF_AGENTS: "5 * * * *"} if summaries else {}),
         **({BACKUP: f"20 {hour} * * *"} if backups else {}),
         SWEEP: "50 * * * *",  # expired entries are not read before that either

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from bot.agents.context.situation import ROSTER_CHARACTERS, roster_lines
+from bot.agents.owner_notices import Notices
 from bot.services.agents.coordination import Coordination
 from bot.services.results import Markdown, Plain
-from bot.upkeep.housekeeping import IdleMonitor
+from bot.upkeep.housekeeping import Monitor
 from memory import activity, agents, coordination
 from memory.activity import Event, EventFilter, Kind, Neighbor
 from memory.agenda import tasks
@@ -39,8 +40,9 @@ from tests.bot.parts import (
     says,
     two,
 )
+from tests.bot.scheduled_service import tidied
 from tests.bot.services.calling import registry, somebody
-from tests.bot.stage import Service, Setting, running, talked
+from tests.bot.stage import OWNERS_PLACE, Service, Setting, running, talked
 from texts import _, speaking
 
 PORT, YARD = channel("42"), channel("yard")
@@ -273,8 +275,8 @@ async def test_a_task_goes_with_each_message_that_gave_it_words(tmp_path: Path, 
 # ---------------------------------------------------------------------------------------------- coming and going
 
 
-async def test_what_is_idle_and_what_is_old_passes_by_itself(service: Service) -> None:
-    watch = IdleMonitor(service.database, service.clock, timedelta(days=30))
+async def test_what_is_idle_is_noted_by_itself_and_what_is_old_is_deleted_at_night(service: Service) -> None:
+    watch = Monitor(service.database, Notices(OWNERS_PLACE.id), service.clock, service.resume)
     note = call("coord", operation="note", content="we moved")
     service.model.replies.extend([says("", note), says("noted")])
     await service.heard(said("we moved", 1))
@@ -284,7 +286,7 @@ async def test_what_is_idle_and_what_is_old_passes_by_itself(service: Service) -
     await watch.check()
     assert await events(service, Scope(HALL.audience)) == [*before, (Kind.DEACTIVATED, "Carina became inactive")]
     service.clock.forward(31 * 24 * 3600)
-    await watch.check()
+    await tidied(service, timedelta(days=30))
     assert await service.column("SELECT count(*) FROM activity_events") == [0]
     assert await service.column("SELECT count(*) FROM activity_fts WHERE activity_fts MATCH 'moved'") == [0]
     assert len(await service.read(lambda rows: coordination.notes(rows, Scope(HALL.audience), 9))) == 1

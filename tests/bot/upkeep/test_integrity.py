@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from bot.agents.owner_notices import Notices
-from bot.upkeep.housekeeping import IntegrityMonitor
+from bot.upkeep.housekeeping import Monitor
 from memory.blocks.repair import repair_block
 from memory.store.database import Tx
 from memory.store.ids import BlockId
@@ -11,10 +11,10 @@ from tests.bot.parts import ANN, HALL, ScriptedModel, call, direct, said, says
 from tests.bot.stage import OWNERS_PLACE, Service, Setting, running
 
 
-def watch(service: Service) -> IntegrityMonitor:
+def watch(service: Service) -> Monitor:
     resume = service.resume
     notices = Notices(OWNERS_PLACE.id)
-    return IntegrityMonitor(service.database, notices, service.clock, resume)
+    return Monitor(service.database, notices, service.clock, resume)
 
 
 def notes() -> ScriptedModel:

@@ -3,13 +3,14 @@
 from datetime import timedelta
 from pathlib import Path
 
-from bot.upkeep.housekeeping import IdleMonitor
+from bot.agents.owner_notices import Notices
+from bot.upkeep.housekeeping import Monitor
 from memory.knowledge import sessions
 from memory.knowledge.sessions import Session
 from memory.people.audience import OWNER, Scope
 from tests.bot.agents.context.test_context import newest
 from tests.bot.parts import ANN, BOB, HALL, OLGA, ScriptedModel, channel, deleted, direct, edited, said, says, two
-from tests.bot.stage import Service, Setting, running
+from tests.bot.stage import OWNERS_PLACE, Service, Setting, running
 
 ANNS, OLGAS = direct(ANN, "guild"), direct(OLGA)
 TWO = two("Flux", "Anchor", "discord:42")
@@ -21,7 +22,7 @@ WORKED = (
 async def ended(service: Service, scope: Scope | None = None) -> list[Session]:
     """Half an hour later: what is over."""
     service.clock.forward(30 * 60)
-    await IdleMonitor(service.database, service.clock, timedelta(days=30)).check()
+    await Monitor(service.database, Notices(OWNERS_PLACE.id), service.clock, service.resume).check()
     return await service.read(lambda rows: sessions.recent(rows, scope or Scope(HALL.audience), 99))
 
 

@@ -31,6 +31,7 @@ from memory.store.ids import AgentId, EntryId, new_id
 from memory.store.records import replace
 from scheduler.job_kinds import DueJob
 from tests.bot.parts import ANN, BOB, OLGA, HeldReply, ScriptedModel, guild, said, says, told
+from tests.bot.scheduled_service import tidied
 from tests.bot.services.calling import registry, somebody
 from tests.bot.stage import Service, Setting, running
 
@@ -350,7 +351,7 @@ async def test_the_job_waits_for_rest_and_for_twelve_hours(tmp_path: Path) -> No
         g.service.clock.forward(8 * 86_400)  # 3 in any seven days
         assert await fired(g, asked=True) == "2 entries retired, 1 created"
         g.service.clock.forward(91 * 86_400)
-        await fired(g)
+        await tidied(g.service)
         assert await g.service.column("SELECT count(*) FROM archival_entries") == [2], "retired 90 days ago: forgotten"
         assert await g.service.column("SELECT count(*) FROM dream_runs") == [0]
 

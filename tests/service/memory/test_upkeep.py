@@ -100,29 +100,16 @@ async def test_what_is_sensitive_is_asked_for_by_a_card_that_works_after_a_resta
         assert t.general.from_bot == []
 
 
-RUN = """INSERT INTO dream_runs (id, at, outcome)
-         VALUES ('drm_1', strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-91 days'), 'done')"""
-OVER = "UPDATE sessions SET ended = 1, what = 'greeting'"
-
-
 @pytest.mark.parametrize("side", first_of(1, "after", "before"))
-@pytest.mark.parametrize(
-    ("point", "job", "statement", "left", "done"),
-    [
-        ("dreams.retain", "dream", RUN, "SELECT count(*) FROM dream_runs WHERE id = 'drm_1'", (1, 0)),
-        ("evaluations.keep", "feedback.sessions", OVER, "SELECT count(*) FROM items WHERE kind = 'evaluation'", (0, 1)),
-    ],
-)
-async def test_a_death_in_other_upkeep_is_made_good_by_the_next_run(
-    t: Live, point: str, job: str, statement: str, left: str, done: tuple[int, int], side: str
-) -> None:
+async def test_a_death_in_a_rating_is_made_good_by_the_next_run(t: Live, side: str) -> None:
+    left = "SELECT count(*) FROM items WHERE kind = 'evaluation'"
     t.model.default = lambda request: Answer("{}" if "quoted" in request.system else "Hello.")
     await t.ask(t.olga, t.olga.direct, "hello")
     await t.service.stop()
-    t.change(statement)
-    async with t.service.dying(f"{point}:{side}"):
-        await t.service.run("jobs", "run", job)
-    assert t.rows(left) == [(done[side == "after"],)]
+    t.change("UPDATE sessions SET ended = 1, what = 'greeting'")
+    async with t.service.dying(f"evaluations.keep:{side}"):
+        await t.service.run("jobs", "run", "feedback.sessions")
+    assert t.rows(left) == [(int(side == "after"),)]
     t.change("UPDATE jobs SET held_until = '2020-01-01T00:00:00.000Z' WHERE holder IS NOT NULL")  # its lease is over
     await t.service.start()
-    await until(lambda: t.rows(left) == [(done[1],)], what=f"{job} is done")
+    await until(lambda: t.rows(left) == [(1,)], what="the conversation is rated")

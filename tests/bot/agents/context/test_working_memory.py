@@ -195,7 +195,7 @@ async def test_a_member_at_its_task_keeps_things_apart_and_its_index_is_listed_t
 
 
 async def test_what_expired_is_deleted_hourly_in_slices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bot.upkeep.housekeeping._SWEPT", 5)
+    monkeypatch.setattr("bot.upkeep.housekeeping._AT_ONCE", 5)
     async with running(tmp_path) as service:
         kinds = JobKinds()
         runner = service.runner(kinds)
