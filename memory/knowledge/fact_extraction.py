@@ -148,11 +148,19 @@ LEAD = Pattern(
 )
 CORRECTS = Pattern(
     r"^(?:no|nope|actually|correction|sorry|i meant|that['’]s wrong|that is wrong|not true"
-    r"|nein|doch|eigentlich|falsch|das stimmt nicht|korrektur|違う|違います|いや|いいえ)\s*"
-    r"(?:[,.:;!、。-]\s*|\s+(?=i\b|ich\b|my\b|mein|call|nenn))",
+    r"|nein|doch|eigentlich|falsch|das stimmt nicht|korrektur|違う|違います|いや|いいえ|やっぱり|実は)\s*"
+    r"(?:[,.:;!、。-]\s*|\s+(?=i\b|ich\b|my\b|mein|call|nenn|it['’]?s\b|it is\b|es ist\b|ist (?:es|sie|er)\b))",
     re.IGNORECASE,
 )
 """How a correction begins."""
+VALUE_ALONE = Pattern(
+    r"(?:(?:it|that)(?:['’]?s| is) |(?:es|das|sie|er) ist |ist (?:es|sie|er) )?"
+    r"(?!(?:thanks?|thank|please|wait|stop|sorry|never|not?|yes|ok|okay|it|that|this|i|you|he|she|we|they|my|your|wrong"
+    r"|right|true|fine|enough|danke|bitte|halt|nicht|nein|ja|doch|das|es|ich|du|er|sie|wir|mein|dein|falsch|richtig"
+    r"|egal|genug)\b)(?P<x>[\w'’.-]{1,40}(?: [\w'’.-]{1,40})?)",
+    re.IGNORECASE,
+)
+"""A correction that says no more than another value: "no, it's red"."""
 SUPPOSED = Pattern(r"^(?:if|would|could|suppose|imagine|falls|angenommen|wenn|was wäre)\b|^もし", re.IGNORECASE)
 ASIDE = Pattern(r",?\s+(?:but|because|since|so that|although|aber|weil|denn|obwohl|und ich|and i)\s.*$", re.IGNORECASE)
 POINTING = Pattern(
@@ -228,6 +236,8 @@ def _said(sentence: str, *, own: bool, corrects: bool) -> Statement | None:
             return None if text is None else Statement(rule.category, text, corrects)
     if corrects and "…" not in bare and VALUE.fullmatch(bare) is not None:
         return Statement(Category.LESSON, shortened(ASIDE.sub("", bare)), corrects, only_replaces=True)
+    if corrects and (value := VALUE_ALONE.fullmatch(bare)) is not None:
+        return Statement(Category.LESSON, value["x"], corrects, only_replaces=True)
     return None
 
 

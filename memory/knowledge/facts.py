@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from memory.knowledge.fact_comparison import (
     LEAST_WORDS,
+    VALUE,
     Relation,
     are_near,
     fingerprint,
@@ -35,6 +36,7 @@ from memory.store.clock import to_text
 from memory.store.database import Rows, Tx, Value
 from memory.store.fulltext import index_text, storable
 from memory.store.ids import AgentId, FactId, MessageId, PersonId, SessionId, snowflakes
+from memory.store.records import replace
 from memory.store.row_mapper import RowMapper
 from texts import gettext_noop
 
@@ -131,12 +133,15 @@ def of_subject(rows: Rows, source: Source) -> list[Fact]:
     return to_fact.all(rows, sql, (source.agent, source.audience, source.person))
 
 
-def said_before(rows: Rows, source: Source) -> frozenset[FactId]:
-    """The facts of the person's last message there before this one in the same session, and of this one."""
+def said_before(rows: Rows, source: Source, *, past_questions: bool = False) -> frozenset[FactId]:
+    """The facts of the person's last message there before this one in the same session, and of this one. With
+    `past_questions`, questions between the two do not count."""
     sql = """SELECT fact_id FROM fact_sources WHERE session_id = :session AND message_id IN (:message,
              (SELECT max(b.id) FROM messages m JOIN messages b ON b.person_id = m.person_id AND b.place_id = m.place_id
-              WHERE m.id = :message AND b.id < m.id AND b.role = 'user'))"""
-    found = rows.all(sql, {"session": source.session, "message": source.message})
+              WHERE m.id = :message AND b.id < m.id AND b.role = 'user'
+                AND NOT (:past AND rtrim(b.content) GLOB '*[?？]')))"""
+    given = {"session": source.session, "message": source.message, "past": past_questions}
+    found = rows.all(sql, given)
     return frozenset(FactId(row["fact_id"]) for row in found)
 
 
@@ -385,6 +390,15 @@ def _corrected(said: Statement, known: Sequence[Fact]) -> Decision:
     return Decision(Step.ADD, None, (last.id,))
 
 
+def _completed(said: Statement, before: Sequence[Fact]) -> Statement:
+    """A correction that is a value alone, with the words that the last statement before it has ahead of its value."""
+    values = [(fact, found) for fact in before if (found := VALUE.fullmatch(fact.text))]
+    if not (said.only_replaces and values) or VALUE.fullmatch(said.text):
+        return said
+    fact, found = values[-1]
+    return replace(said, text=f"{found[1]} {said.text}", category=fact.category)
+
+
 def _is_meant(said: Statement, fact: Fact) -> bool:
     return fact.category is said.category and speaks_of_the_same(said.text, fact.text)
 
@@ -402,8 +416,10 @@ def learn(tx: Tx, said: Iterable[Statement], source: Source, now: datetime) -> l
 
 
 def _learn(tx: Tx, said: Statement, source: Source, now: datetime) -> LearnedFact:
-    before = said_before(tx, source) if said.corrects else frozenset()
-    found = decide(said, source, of_subject(tx, source), before)
+    before = said_before(tx, source, past_questions=said.only_replaces) if said.corrects else frozenset()
+    known = of_subject(tx, source)
+    said = _completed(said, [fact for fact in known if fact.id in before])
+    found = decide(said, source, known, before)
     match found.step:
         case Step.SKIP:
             return LearnedFact(Step.SKIP, None)

@@ -128,6 +128,8 @@ _LATE, _NOON, _EVENING, _NIGHT, _MIDNIGHT, _NIGHT_ENDS = 10, 12, 18, 20, 24, 6  
 _WAKING = range(7, 23)
 """The hours in which a time is meant of which nobody says whether it is before or after noon."""
 _SOON = timedelta(hours=2)  # at 22:30, "at 11" is in the same night
+_NEW_DAY = time(4)  # who says "tomorrow" before did not sleep yet, and means the day that began; not at 0:00 itself,
+# which is a day's beginning to those who calculate with it
 _LATER = timedelta(minutes=90)  # at 20:10, "tonight" is at 21:00
 _EXAMPLES = gettext_noop("“in 20 minutes”, “tomorrow at 9”, “every Monday at 8” or 2026-12-31 18:00")
 _SECOND_TIME = r"(?i)(?:^|\s{2,})(?:(?:and|or|und|oder)\s|と|か)\s*$"
@@ -255,9 +257,9 @@ class _Reading:
 
     def __init__(self, text: str, table: Grammar, about: str | None, alone: time) -> None:
         self._about, self._alone = about, alone
-        self._night = self._begins = self._evening = self._bare = False
+        self._night = self._begins = self._evening = self._bare = self._ahead = False
         """Whether the time is one of a night, which may end on the next day; of the night that begins on the day that
-        is given; of an evening without an hour; and an hour without the half of the day."""
+        is given; of an evening without an hour; an hour without the half of the day; and of tomorrow or the day after."""
         self._whole = text
         self._text = text
         self._table = table
@@ -279,6 +281,8 @@ class _Reading:
             wall += timedelta(days=1)
         if self._evening and day == now.date() and wall <= now and (now + _LATER).date() == day:
             wall = (now + _LATER).replace(minute=0, second=0, microsecond=0)
+        if self._ahead and time.min < now.time() < _NEW_DAY <= wall.time():
+            wall -= timedelta(days=1)
         return self._found(DateTrigger(instant(wall, zone_of(zone))), dated=day is not None)
 
     def by(self, rule: re.Match[str], now: datetime, zone: str) -> FoundTime:
@@ -385,6 +389,7 @@ class _Reading:
         if isinstance(days, str):
             return today + (relativedelta(day=31) if days == "month" else relativedelta(month=12, day=31))
         if days is not None:
+            self._ahead = days in (1, 2)
             return today + timedelta(days=days)
         if "day" in match.groupdict():
             return _date(match, self._table, today)

@@ -153,10 +153,13 @@ def snooze(tx: Tx, reminder: Reminder, at: datetime, now: datetime) -> None:
 
 
 def _skip(tx: Tx, reminder: Reminder, until: datetime) -> None:
-    """Skip planned occurrences: the only one, or those up to `until` of a repeating reminder."""
-    planned = jobs.get(tx, job_id(reminder.id))
+    """Skip planned occurrences: the only one, or those up to `until` of a repeating reminder, and the next one where
+    that is what is moved: nothing rang, and nothing was moved before."""
+    planned, moved = jobs.get(tx, job_id(reminder.id)), jobs.get(tx, job_id(reminder.id, "later"))
     if planned is None or planned.next_at is None:
         return
+    if reminder.status is Status.WAITING and (moved is None or moved.next_at is None):
+        until = max(until, planned.next_at)
     trigger = triggers.load(reminder.trigger)
     following = triggers.next_run(trigger, until) if isinstance(trigger, RecurrenceTrigger) else None
     if following is None:
