@@ -259,7 +259,7 @@ class _Reading:
         self._about, self._alone = about, alone
         self._night = self._begins = self._evening = self._bare = self._ahead = False
         """Whether the time is one of a night, which may end on the next day; of the night that begins on the day that
-        is given; of an evening without an hour; an hour without the half of the day; and of tomorrow or the day after."""
+        is given; of an evening without an hour; an hour without the half of the day; of tomorrow or the day after."""
         self._whole = text
         self._text = text
         self._table = table

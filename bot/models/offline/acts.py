@@ -2,15 +2,14 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import date, timedelta
-from itertools import takewhile
 from typing import TypeAlias
 
 from msgspec import Struct, structs
 
-from bot.models.base import Call, UserMessage, is_answer
+from bot.models.base import Call
 from bot.models.offline.facts import Fact, Fit, Question, clauses, fit, misspelt, names_all
 from bot.models.offline.intents import STATEMENT, Intent, Parser
-from bot.models.offline.language import LONGEST, LONGEST_NOTE, detect
+from bot.models.offline.language import LONGEST, detect
 from bot.models.offline.turn import Context, Lines, Record
 from scheduler.dates import coming, later, try_find
 from scheduler.descriptions import time_words
@@ -20,7 +19,6 @@ _NEWEST, _MOST_LISTED, _MOST_SAID, _MOST_ROWS, _DAYS_AHEAD = 50, 30, 12, 40, 31
 _SHOWN, _LONG_TEXT, _LONGEST_LINE = 5, 300, 160
 _STORED = {"domain": "archival_memory"}
 _SAID = {"domain": "constellation_messages", "author": "me"}
-"""What somebody told one agent, or wanted forgotten, another knows too."""
 _Judge: TypeAlias = Callable[[Question, Fact], Fit | None]
 
 
@@ -37,7 +35,7 @@ def _say(intent: Intent, context: Context) -> Lines:
     now, language, say = context.turn.now, context.language, context.language.say
     weekday, time = say("weekdays").split()[(now.weekday() + intent.number) % 7], time_words(now, language.code)
     clock = {"time": time, "zone": context.turn.zone, "weekday": weekday, "day": language.day(now)}
-    given = {"text": intent.text, "count": intent.number, "limit": LONGEST, "note": LONGEST_NOTE, "help": say("help")}
+    given = {"text": intent.text, "count": intent.number, "limit": LONGEST, "help": say("help")}
     said = say(intent.name or intent.act, name=context.turn.request.agent or "Carina", **clock, **given)
     return Lines(said, friendly=intent.act in ("talk", "statement"), beyond=intent.name in ("cannot", "too_long"))
 
@@ -54,10 +52,10 @@ def _remember(intent: Intent, context: Context) -> Lines:
         old = context.hits(*_searches("old", [intent.other], _STORED, context))
         own = [hit.id for hit in old if hit.text == intent.other and hit.told_by(context.speaker)]
         drops = [context.call(f"old_{each}", "recall", operation="delete", label=each) for each in own]
-    shown, why = context.language.shown(intent.text), " ".join(filter(None, map(context.failure, drops)))
-    left = say("kept_too", fact=context.language.shown(intent.other), text=why) if why else ""
+    shown, failed = context.language.shown(intent.text), filter(None, map(context.failure, drops))
     said = context.told("already", shown, entry) if entry.already else say("saved", fact=shown)
-    return Lines(f"{said} {left}".rstrip(), fact="" if entry.already or left else shown)
+    left = (say("kept_too", fact=context.language.shown(intent.other), text=why) for why in failed)
+    return Lines(" ".join([said, *left]))
 
 
 class FoundRecord(Struct, frozen=True):
@@ -112,9 +110,6 @@ def _not_taken_back(said: list[FoundRecord], orders: list[Record], context: Cont
 def _ask(intent: Intent, context: Context) -> Lines:
     """The answer with its source: from entries, what the person said, what others said; or that nothing was found."""
     asked, question = intent.text, Question(intent.text, context.language)
-    unknown = Lines(context.language.say("picture" if context.files else "unknown"), beyond=True)
-    if not question.terms:
-        return unknown
     wanted = context.language.queries(question.words, question.concepts) or (asked[:200],)
     first = _searches("find", wanted, _STORED, context)
     # Read as they stand: a full text index misses the parts of a long word (Nuss in Nussallergie).
@@ -130,15 +125,10 @@ def _ask(intent: Intent, context: Context) -> Lines:
     context.make(*newest, *heard, *orders)
     entries = _entries_found(context.hits(*first, *newest), context)
     said = _not_taken_back(_entries_found(context.hits(*heard), context), context.hits(*orders), context)
-    # What others said to each other, as far as it is in view.
-    around = [each for each in context.turn.request.messages if isinstance(each, UserMessage) and each.overheard]
-    view = [Record("view", each.said, each.at, each.speaker, kind="message", role="overheard") for each in around]
-    overheard = _entries_found(view, context)
-    general = [one for one in overheard if one.own or not one.fact.language.search("speaker", one.text)]
-    told = [_tell(each, question, context) for each in (entries, said, general)]
-    told.insert(2, _of_others([*entries, *said, *overheard], asked, context))
-    told.append(_tell([one for one in entries if one.own], question, context, misspelt))
+    told = [_tell(each, question, context) for each in (entries, said)]
+    told += [_of_others([*entries, *said], asked, context), _tell(entries, question, context, misspelt)]
     best = min(filter(None, told), key=lambda each: each.beyond, default=None)  # the first that is no near miss
+    unknown = Lines(context.language.say("picture" if context.files else "unknown"), beyond=True)
     return best or _planned(question, context) or unknown
 
 
@@ -186,23 +176,21 @@ def _told(one: FoundRecord, context: Context, *, several: bool) -> str:
     own = one.own and record.kind != "block" and one.fact.language is language
     said = language.shown(one.text) if own else language.say("quote", text=" ".join(one.text[:_LONG_TEXT].split()))
     mine = "listed" if several else "told" if language.begins("flowing", said) else "told_colon"
-    other = "listed_other" if several else "other_said" if record.role == "overheard" else "other_told"
+    other = "listed_other" if several else "other_told"
     phrase = "noted" if record.kind == "block" and not several else mine if one.own else other
     return context.told(phrase, said, record)
 
 
 def _list_known(_intent: Intent, context: Context) -> Lines:
     (call,), say = _searches("list", [""], _STORED, context, _NEWEST), context.language.say
-    stored = [one for one in context.hits(call) if one.kind == "entry"]
-    entries = [one for one in stored if one.id not in context.turn.gone]
-    own = [entry for entry in entries if entry.told_by(context.speaker)]
-    older = sum(row.rows for row in context.rows(call, "searched") if row.domain == "archival") - len(stored)
-    left = {"known_more": len(own) - _MOST_LISTED, "known_others": len(entries) - len(own), "known_older": older}
-    facts = [(fact.key, fact.concepts) for fact in (Fact(each.text, context.language) for each in own[:_MOST_LISTED])]
+    entries = [one for one in context.hits(call) if one.kind == "entry" and one.id not in context.turn.gone]
+    own = [entry for entry in entries if entry.told_by(context.speaker)][:_MOST_LISTED]
+    more = sum(row.rows for row in context.rows(call, "searched") if row.domain == "archival") - len(own)
+    facts = [(fact.key, fact.concepts) for fact in (Fact(each.text, context.language) for each in own)]
     past = [each in facts[:place] and not each[0].endswith("|[]") for place, each in enumerate(facts)]
     both = zip(("listed_earlier" if each else "listed" for each in past), own, strict=False)
     lines = [context.told(phrase, context.language.shown(each.text, 300), each) for phrase, each in both]
-    lines += [say(phrase, count=count) for phrase, count in left.items() if count > 0]
+    lines += [say("known_more", count=more)] if more > 0 else []
     return Lines("\n".join([say("known" if own else "known_none"), *lines]))
 
 
@@ -219,8 +207,8 @@ def _look_back(intent: Intent, context: Context) -> Lines:
     for hit in newest:
         at, day = hit.at and hit.at.astimezone(context.turn.now.tzinfo), "%m-%d " if first != last else ""
         when = f"{at.strftime(day)}{time_words(at, context.language.code)} " if at else ""
-        who = context.language.say("you") if hit.mine else context.name(hit)
-        who = who or (context.turn.request.agent if hit.role == "assistant" else "")
+        ours = context.turn.request.agent if hit.role == "assistant" else ""
+        who = context.language.say("you") if hit.mine else context.name(hit) or ours
         lines.append(f"- {when}{who + ': ' if who else ''}{one_line(hit.text, _LONGEST_LINE)}")
     return Lines("\n".join(lines))
 
@@ -234,9 +222,7 @@ def _forget(intent: Intent, context: Context) -> Lines:
     entries = [hit for hit in found if hit.kind == "entry" and hit.id not in turn.gone]
     meant = [hit for hit in entries if names_all(question, Fact(hit.text, language))]
     own = {hit.id: f"- {one_line(hit.text, _LONGEST_LINE)}" for hit in meant if hit.told_by(context.speaker)}
-    since = takewhile(lambda each: each not in turn.own, reversed(turn.before))
-    answered = [line for each in since if is_answer(each) for line in each.text.splitlines()]
-    shown = {"sure": answered, "undo": [f"- {one_line(what, _LONGEST_LINE)}"]}.get(intent.name, [])
+    shown = {"sure": turn.answered, "undo": [f"- {one_line(what, _LONGEST_LINE)}"]}.get(intent.other or intent.name, [])
     drops = []
     for number, (entry, listed) in enumerate(own.items()):
         call = context.call(f"drop{number}", "recall", operation="delete", label=entry, forget_words=True)
@@ -247,15 +233,11 @@ def _forget(intent: Intent, context: Context) -> Lines:
     if own and not drops:
         ask, tell = (say(phrase, count=len(own)) for phrase in ("forget_ask", "forget_sure"))
         return Lines("\n".join([ask, *own.values(), "", tell]))
-    if drops and intent.name == "undo":  # the earlier statement that an entry goes on from stays
-        said = _entries_found(context.hits(*_searches("begun", wanted, _SAID, context)), context)
-        begun = [one.text for one in said if what.startswith(one.text) and what not in one.record.text]
-        drops += [context.call("back", "recall", operation="insert", content=max(begun, key=len))] if begun else []
     context.make(*drops)
     heard = [hit.text for hit in context.hits(*_searches("left", wanted, _SAID, context, _NEWEST))]
     left = [said for said in heard if not language.search("order", said) and names_all(question, Fact(said, language))]
     named = say("quote", text=one_line(what, _LONGEST_LINE))
-    nothing = "forget_gone" if intent.name == "sure" else "forget_unstored" if left else "forget_nothing"
+    nothing = "forget_gone" if intent.other else "forget_unstored" if left else "forget_nothing"
     kept = say("forget_others", speaker=context.name(meant[0])) if meant else say(nothing, what=named)
     gone = [Record.read(context.data(call)).messages for call in drops if not context.failure(call)]
     lines = [say("forgot", what=named)] if gone else [kept] * (not own)  # the words are not said once more
@@ -277,6 +259,13 @@ def _keep(intent: Intent, context: Context, **more: int) -> Lines:
     tool, operation, title, when, phrase = context.language.data["keeps"][intent.act]
     rows = _rows([tool], context, days=366) if intent.instead or tool == "events" else []
     at = coming(intent.when, context.turn.now, context.language.code)
+    if intent.act == "remind" and intent.other and at:  # so long before the event of that name
+        event = next(iter(_named(intent.other, _rows(["events"], context, days=366), context)), Record())
+        if event.at is None:
+            return _say(Intent("not_found", context.language.say("quote", text=intent.other)), context)
+        begins, ahead = event.at.astimezone(context.turn.now.tzinfo), at - context.turn.now
+        text = intent.text or f"{event.text} ({time_words(begins, context.language.code)})"
+        intent = intent._replace(text=text, when=(begins - ahead).isoformat(), other="")
     for row in rows if tool == "events" else ():
         if row.text.casefold() == intent.text.casefold() and row.at == at:
             return context.timed("event_known", row)
@@ -290,10 +279,13 @@ def _keep(intent: Intent, context: Context, **more: int) -> Lines:
 
 def _list(intent: Intent, context: Context) -> Lines:
     language, now, ahead = context.language, context.turn.now, intent.number or _DAYS_AHEAD
-    rows = _rows(language.data["lists"][intent.name], context, days=ahead)
-    if intent.name in ("day", "agenda"):
-        days, rows = range(ahead - 1 if intent.name == "day" else 0, ahead), sorted(rows, key=lambda row: row.order)
+    rows = _rows(language.data["lists"][intent.name], context, days=ahead + 6)
+    spans = {"day": range(ahead - 1, ahead), "week": range(ahead - 1, ahead + 6), "agenda": range(ahead)}
+    if days := spans.get(intent.name):
         rows = [row for row in rows if row.at and (row.at.astimezone(now.tzinfo).date() - now.date()).days in days]
+        rows = sorted(rows, key=lambda row: row.order)
+    elif intent.name == "due":
+        rows = sorted((row for row in rows if row.at or row.rang), key=lambda row: row.order)
     elif intent.name == "timers":
         rows = [row for row in rows if row.at and language.search("timer", row.text)]
     none = "none" if context.turn.request.owner else "none_here"  # the owner alone may hear all there is
@@ -311,11 +303,16 @@ def _end(intent: Intent, context: Context) -> Lines:
     if every:  # what did not ring yet cannot be put off, and a step ends with its task
         ids = {row.id for row in named}
         named = [row for row in named if row.under not in ids and (row.rang or operation != "snooze")]
+        many = intent.act == "cancel_all" and len(named) > 1 and not intent.text  # timers are soon set again
+        if many and (ask := context.language.say("cancel_ask")) not in context.turn.answered:
+            return Lines("\n".join([ask, *map(context.listed, named[:_MOST_ROWS])]))
+        if not (rows or intent.text):
+            return _list(Intent("list", name=intent.name), context)
     else:  # what rang last is done or put off, what is to come is canceled or moved
         rang = sorted((row for row in named if row.rang), key=lambda row: row.rang or (False, ""))[-1:]
         ahead = [row for row in named if not row.rang and (operation or row.kind != "tasks")]  # a task moves last
         named = rang or (ahead if intent.text else []) if operation in ("done", "snooze") else ahead or rang or named
-    if not named or not (len(named) == 1 or every):
+    if not named or (len(named) > 1 and not every):
         name = context.language.say("quote" if intent.text else "that", text=intent.text[:_LONGEST_LINE])
         missing = STATEMENT if intent.act == "done_perhaps" else Intent("not_one" if named else "not_found", name)
         several = [context.listed(row) for row in named[:_SHOWN] if missing is not STATEMENT]
@@ -347,7 +344,8 @@ def _named(what: str, rows: list[Record], context: Context) -> list[Record]:
     for row in rows:
         at = later(due.said, row.at, now, code, row.text) if due and row.at else None
         then += [row] if at and row.at and abs(at - row.at) < timedelta(minutes=1) else []
-    return _named(due.rest, then, context) if due else found
+    exact = [row for row in found if row.text.casefold() == what.casefold()]
+    return _named(due.rest, then, context) if due else exact or found
 
 
 def _counts(stems: Collection[str], rows: list[Record], context: Context) -> list[int]:
@@ -361,7 +359,8 @@ def _move(intent: Intent, row: Record, context: Context) -> Lines:
     now, code = context.turn.now, context.language.code
     was = (row.at or now).astimezone(now.tzinfo)  # what rang has no time of its own
     at = coming(intent.when, was, code) if intent.name == "by" else later(intent.when, was, now, code, row.text)
-    if at is None or at <= now or (row.rule and row.kind == "events"):
+    at = coming(intent.when, now, code) if at and at <= now else at  # the next such time, where that of its day is over
+    if at is None or (row.rule and row.kind == "events"):
         return _say(Intent("cannot_move"), context)
     if how := context.language.data["moves"].get(row.kind):
         moved = context.result("move", row.kind, operation=how["by"], which=row.id, **{how["to"]: at.isoformat()})
@@ -374,7 +373,7 @@ def _move(intent: Intent, row: Record, context: Context) -> Lines:
 _ACTS: Mapping[str, Callable[[Intent, Context], Lines]] = {
     **dict.fromkeys(("remember", "note"), _remember),
     **dict.fromkeys(("remind", "task", "event"), _keep),
-    **dict.fromkeys(("done", "done_perhaps", "cancel", "snooze", "move"), _end),
+    **dict.fromkeys(("done", "done_perhaps", "done_all", "cancel", "cancel_all", "snooze", "snooze_all", "move"), _end),
     "ask": _ask,
     "forget": _forget,
     "known": _list_known,

@@ -9,10 +9,9 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from bot.models.offline.facts import clauses
-from bot.models.offline.language import LONGEST, LONGEST_NOTE, Language, detect
+from bot.models.offline.language import LONGEST, Language, detect
 from memory.store.errors import StoreError
 from scheduler.dates import alone, coming, corrected, find_when, past_days, try_find, without_end
-from sources.splitting import split_text
 
 _LONGEST_UNASKED = 300  # a statement that is kept without being asked is short; nobody's essay is mined
 _LONGEST_ITEM, _MOST_MISSPELT = 60, 4  # characters of a line of a list; words among which a misspelt one is looked for
@@ -23,9 +22,9 @@ _ASKED, _ENDS = _TRAILING + "?？", _TRAILING + ":："
 class Intent(NamedTuple):
     """One thing that is wanted, by the name of its act (`acts.py`); what an act does not need is empty.
 
-    `text`: the fact, question, title or sum. `name`: the phrase to say, what to list, "sure" where a yes was said, "by"
-    of a move. `when`: a time in their words; of a look back its first day. `other`: an event's end, the fact that one
-    replaces, a look back's last day. `instead`: the text of what one replaces. `number`: days or characters.
+    `text`: the fact, question, title or sum. `name`: the phrase to say, what to list or end, "undo", "by" of a move.
+    `when`: a time in their words; of a look back its first day. `other`: an event's end, the event to remind ahead of,
+    the fact to replace, a look back's last day, "sure" after a yes. `instead`: the title to replace. `number`: days.
     """
 
     act: str
@@ -55,11 +54,7 @@ class Parser(Struct, frozen=True):
         """Every intent of one message, which fills in what was missing of what the same person said `before`."""
         text = self.language.clean(said := said.strip())
         if len(said) > LONGEST:
-            # A note to remember is kept in parts, which are then read as a whole; nothing else that long is read.
-            order = self.language.begins("remember", said[:LONGEST]) if len(said) <= LONGEST_NOTE else None
-            parts = split_text(said[order.start("what") :], LONGEST, len) if order else ()
-            kept = tuple(Intent("remember", part) for part in parts)
-            return kept or (Intent("say", name="too_long", number=len(said)),)
+            return (Intent("say", name="too_long", number=len(said)),)
         itself = len(text) > _LONGEST_UNASKED or self.sentence(text).name in _GREETINGS
         if before and not itself and (joined := self._following(text, before)):
             return joined
@@ -123,9 +118,9 @@ class Parser(Struct, frozen=True):
                 return (Intent("remember", old, "undo", other=newest),)
             case Intent("remind" | "task" | "event" | "remember" | "note") if begins("say_undo", text):
                 return (Intent("forget" if earlier.act in _KEPT else "cancel", earlier.text, "undo"),)
-            case Intent("forget", name="" | "sure") if yes:  # to all that was asked
-                return tuple(each._replace(name="sure") for each in asked if each.act == "forget")
-            case Intent("forget", name="") if begins("no", text):
+            case Intent("forget", name="") | Intent("cancel_all", "") if yes:  # to all that was asked
+                return tuple(each._replace(other="sure") for each in asked if each.act == earlier.act)
+            case Intent("forget", name="", other="") if begins("no", text):
                 return (Intent("say", name="forget_not"),)
             case Intent("remind" | "task" | "event") if (meant := begins("meant", text)) or begins("no", text):
                 new = self._corrected(earlier, meant["what"]) if meant else None
@@ -140,9 +135,13 @@ class Parser(Struct, frozen=True):
 
     def _about_it(self, text: str, before: Sequence[str]) -> tuple[Intent, ...]:
         """An order about "it", what was planned or asked about last; none where something else was wanted since."""
-        it = self.language.search("it", text)
-        wanted = (said[0] if said else Intent("") for _, _, said in self._earlier(before if it else ()))
+        it, them = (self.language.search(each, text) for each in ("it", "them"))
+        wanted = (said[0] if said else Intent("") for _, _, said in self._earlier(before if it or them else ()))
         last = next((each for each in wanted if each.act not in _UNASKED), STATEMENT)
+        if them:
+            lists, keeps = self.language.data["lists"], self.language.data["keeps"]
+            kind = last.name if last.name in lists else keeps.get(last.act, ("",))[0]
+            return (Intent("cancel_all", name=kind),) if kind else ()
         what = self.language.say("it", text=" ".join(self.language.content_words(last.text)))
         named = f"{text[: it.start('it')]}{what}{text[it.end('it') :]}" if it else text
         return (self.sentence(named),) if last.act in (*self.language.data["keeps"], "move", "ask") else ()
@@ -151,7 +150,7 @@ class Parser(Struct, frozen=True):
         """The newest question that nobody answered yet, which is asked again."""
         for reader, text, meant in self._earlier(before):
             asked = [each for each in meant if each.act == "forget" or each.name in self.language.data["questions"]]
-            yield from (each for each in asked if each.name not in ("sure", "undo"))
+            yield from (each for each in asked if each.name != "undo" and not each.other)
             if asked or reader.language.begins("no", text) or meant != reader.parse(text):
                 return
 
@@ -228,11 +227,14 @@ class Parser(Struct, frozen=True):
         match act:
             case "list" | "say" if "when" in groups:
                 said = self.language.rewrite("feasts", groups["when"])
-                day = coming(said, self.now.replace(hour=0, minute=0), self.language.code)
+                day = coming(said, self.now.replace(hour=min(self.now.hour, 4), minute=0), self.language.code)
                 days = (day.date() - self.now.date()).days + (act == "list") if day else 0
                 return Intent(act, self.language.day(day), rest, number=days) if day else None
             case "say" | "talk" | "known" | "statement" | "list":
                 return Intent(act, name=rest, number=next((int(each[4:]) for each in groups if each[:4] == "days"), 0))
+            case "remind" if "ahead" in groups:
+                event, ahead = self._title(groups["event"]), self._time_alone(groups["ahead"])
+                return Intent(act, self._title(what), when=ahead, other=event) if ahead else None
             case "remind" | "event" if "first" not in groups or self._time_alone(groups["first"]):
                 return self._timed(act, " ".join(groups.values()).strip(), sentence)
             case "at":
@@ -246,7 +248,7 @@ class Parser(Struct, frozen=True):
                 return self._look_back(sentence) if act == "talked" else self._sum(sentence)
             case "cancel" | "snooze" | "done" if rest == "all":  # all of a kind
                 kind = next(filter(self.language.data["lists"].__contains__, groups), "reminders")
-                return Intent(act, what, kind, self._time_alone(groups.get("when", "")))
+                return Intent(name, what, kind, self._time_alone(groups.get("when", "")))
             case "move" | "snooze":
                 when = self._time_alone(groups.get("when") or groups.get("by", ""))
                 moved = Intent(act, self._title(what), "by" * ("by" in groups), when)

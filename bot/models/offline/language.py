@@ -16,7 +16,7 @@ from typing import Any
 from memory.store import fulltext
 from sources.text import one_line
 
-LONGEST, LONGEST_NOTE = 4_000, 30_000  # characters of a text that are read, and of a note that is kept in parts
+LONGEST = 4_000  # characters of a text that are read
 _FOLDER = Path(__file__).parent
 _SHORTEST_LAST, _SHORTEST_FIRST = 5, 8  # letters of a part of a compound that is an idea by itself (Nuss-allergie)
 _LONGEST_COMPOUND = 80  # letters of a word whose parts are looked at

@@ -48,13 +48,9 @@ def reply(request: Request, now: datetime, own_zone: str) -> tuple[str, tuple[Ca
 
 
 def _composed(said: list[Lines], speaks: Language, turn: Turn) -> str:
-    """One message, what was stored as one list; where a language model would have known more, also why none answers."""
+    """One message; where a language model would have known more, also why none answers."""
     said = [lines for lines in said if not lines.friendly] or said[-1:]  # small talk is answered only by itself
-    saved = list(dict.fromkeys(lines.fact for lines in said if lines.fact))
-    parts = [lines.text for lines in said if len(saved) < 2 or not lines.fact]
-    if len(saved) > 1:
-        parts.insert(0, "\n".join([speaks.say("saved_list"), *(f"- {fact}" for fact in saved)]))
-    parts += [speaks.say("picture")] * any(each.files for each in turn.heard)
+    parts = [lines.text for lines in said] + [speaks.say("picture")] * any(each.files for each in turn.heard)
     text = "\n".join(dict.fromkeys(parts)) or speaks.say("called")
     reason = "" if not any(lines.beyond for lines in said) or _said_today(turn) else _reason(speaks, turn.request)
     between = "\n" if "\n" in text else " " if speaks.spaced else ""

@@ -3,12 +3,13 @@
 import json
 from contextlib import suppress
 from datetime import UTC, datetime
+from itertools import takewhile
 from typing import Annotated, Any, TypeAlias
 
 import msgspec
 from msgspec import Struct
 
-from bot.models.base import AssistantMessage, Call, Request, ToolMessage, UserMessage
+from bot.models.base import AssistantMessage, Call, Request, ToolMessage, UserMessage, is_answer
 from bot.models.offline.language import Language
 from scheduler.descriptions import moment_words, rule_words, time_words
 from sources.text import one_line
@@ -18,12 +19,11 @@ _Moment: TypeAlias = Annotated[datetime, msgspec.Meta(tz=True)]
 
 
 class Lines(Struct, frozen=True):
-    """What is said; `beyond`: a language model would have known more; `fact`: what was stored; several make a list."""
+    """What is said; `friendly`: small talk; `beyond`: a language model would have known more."""
 
     text: str
     friendly: bool = False
     beyond: bool = False
-    fact: str = ""
 
 
 class PendingError(Exception):
@@ -89,7 +89,8 @@ class Turn:
     """What was heard and is not answered yet, what stands before it, and the calls that were made for it.
 
     `heard`: what who spoke last has said since the last answer. `own`: what the same person told us before, whatever
-    others said since. `said`: texts of the turn itself, no memory. `gone`: entries it deletes. `now`: on their clocks.
+    others said since; `answered`: the lines of the answers since. `said`: texts of the turn itself, no memory. `gone`:
+    entries it deletes. `now`: on their clocks.
     """
 
     def __init__(self, request: Request, now: datetime, zone: str) -> None:
@@ -113,6 +114,8 @@ class Turn:
         self.made = {call.id for each in window if isinstance(each, AssistantMessage) for call in each.calls}
         self.said = {each.said.strip() for each in self.heard}
         self.gone: set[str] = set()
+        answers = takewhile(lambda each: each not in self.own, reversed(self.before))
+        self.answered = [line for each in answers if is_answer(each) for line in each.text.splitlines()]
 
 
 class Context(Struct, frozen=True):

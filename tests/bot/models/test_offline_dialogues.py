@@ -269,7 +269,7 @@ class Several(Partly):
         ("schlummer alle Erinnerungen", [("reminders", "snooze", "7")], "Ich erinnere dich"),
         ("done with everything", [("tasks", "done", "9")], "Done: move house. Its open step too."),
         ("全部終わった", [("tasks", "done", "9")], ""),
-        ("cancel all reminders", [("reminders", "cancel", "7"), ("reminders", "cancel", "8")], "Canceled"),
+        ("cancel all reminders", [], "Should I cancel all of these?\n- call mum\n- tea"),
     ],
 )
 def test_all_of_a_kind_is_put_off_or_done(said: str, ended: list[tuple[str, str, str]], answer: str) -> None:
@@ -351,14 +351,10 @@ def test_a_long_entry_answers_with_the_sentence_that_is_asked_for() -> None:
     assert asked(told, "what is the gate code?").startswith("You told me: The gate code is 4711 (")
 
 
-def test_what_is_too_long_is_told_so_and_a_note_is_kept_in_parts_whole() -> None:
-    talk, note = Talk(), "\n".join(f"Shelf {number} holds the green vases of year {number}." for number in range(200))
-    assert f"{len(note)} characters; at most 4000" in talk.say(note)
-    assert "30024 characters; at most 4000" in talk.say("remember that " + "x" * 30_010)
+def test_what_is_too_long_is_told_so() -> None:
+    talk = Talk()
+    assert "4014 characters; at most 4000" in talk.say("remember that " + "x" * 4_000)
     assert talk.stored == []
-    assert talk.say(f"Remember this:\n{note}").startswith("I'll remember:\n- Shelf 0 holds")
-    assert "\n".join(talk.stored) == note
-    assert talk.say("what does shelf 190 hold?").startswith("You told me: Shelf 190 holds")
 
 
 def test_a_look_back_tells_when_more_was_said_than_it_shows() -> None:
@@ -454,7 +450,8 @@ def test_all_joined_messages_are_handled_in_one_turn() -> None:
     said = talk.say(
         "remember that my dentist is on Elm Street", "I'm allergic to peanuts", "hi", late=("where is my dentist?",)
     )
-    assert "- your dentist is on Elm Street\n- you're allergic to peanuts\nYou told me your dentist" in said
+    saved = "I'll remember: your dentist is on Elm Street.\nI'll remember: you're allergic to peanuts.\n"
+    assert said.startswith(f"{saved}You told me your dentist")
     assert "Hello" not in said
 
 
@@ -492,13 +489,6 @@ def test_what_was_only_overheard_is_not_done() -> None:
     meant = set_aside._replace(overheard=False)
     _, answer = complete(OfflineModel(lambda: NOW), Request("", (meant, hello), TOOLS))
     assert answer.calls, "unlike what was said to the agent"
-
-
-@pytest.mark.parametrize(("said", "question", "answer"), DATA["overheard"])
-def test_what_was_overheard_answers_a_question(said: str, question: str, answer: str) -> None:
-    talk = Talk()
-    talk.messages.append(UserMessage(said, said=said, at=NOW, speaker="Ana", overheard=True))
-    assert talk.say(question, speaker="Bo").startswith(answer or UNKNOWN)
 
 
 @pytest.mark.parametrize(
@@ -546,10 +536,7 @@ def test_a_long_list_says_what_it_leaves_out() -> None:
     lines = talk.say("what do you know about me?").splitlines()
     assert lines[1].startswith("- box 54 has books")
     assert len([line for line in lines if line.startswith("- ")]) == 30
-    assert lines[-2:] == [
-        "(20 more of yours are not shown here; ask me about them.)",
-        "(5 older entries, yours or somebody else's, were not searched.)",
-    ]
+    assert lines[-1] == "(25 more entries, yours or from other people here, are not shown; ask me about them.)"
 
 
 def test_an_approved_call_of_a_tool_that_is_gone_is_told_in_plain_words() -> None:
