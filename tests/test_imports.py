@@ -101,7 +101,7 @@ def test_patterns_are_compiled_when_they_are_used() -> None:
 def test_the_line_editor_is_loaded_where_somebody_types_and_nowhere_else() -> None:
     found = loaded("bot.interfaces.cli.chat.chat")
     assert "bot.interfaces.cli.chat.chat" in found
-    assert not {"prompt_toolkit", "segno"} & found
+    assert not {"prompt_toolkit", "segno", "rich.markdown"} & found
 
 
 @pytest.mark.parametrize("by", ["automatic_startup", "idle_status", "export_and_import", "wizard.init"])

@@ -231,9 +231,9 @@ COMPOSITION = ("bot/app.py", "bot/interfaces/", "bot/services/", "bot/runtime/",
 
 def test_parts_are_made_by_their_constructors_alone() -> None:
     """A hook that is assigned later is one that can be forgotten: then what it guards is not guarded."""
-    plain = ("self", "cls", "shown", "control", "self._control")  # values of one module that are nobody's part
-    plain += ("listening", "batch", "draft", "tally", "interaction", "there", "why")
-    plain += ("child", "ctx", "event.current_buffer", "group", "made", "server", "wanted")  # of libraries
+    # Values of one module that are nobody's part, then those of libraries.
+    own = ("self", "cls", "shown", "control", "self._control", "listening", "batch", "draft", "tally", "there", "why")
+    plain = (*own, "child", "ctx", "event.current_buffer", "group", "interaction", "made", "server", "wanted")
     wrong = [
         f"{at(module, target.lineno)}: {ast.unparse(target)}"
         for module in modules()

@@ -6,12 +6,17 @@ followed by how much of it is not shown.
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-import regex
 from msgspec import Struct
 
 from memory.store.errors import Refused
+from memory.store.lazy import LazyLibrary
+
+if TYPE_CHECKING:
+    import regex
+else:
+    regex = LazyLibrary("regex")
 
 BLOCK = 1 << 16
 WINDOW_LINES = 100

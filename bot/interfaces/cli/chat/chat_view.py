@@ -3,77 +3,26 @@
 A terminal shows rendered Markdown; a pipe gets only whole answers, unrendered and without color.
 """
 
-import itertools
 import re
 import time
-from typing import ClassVar
+from typing import TYPE_CHECKING
 
-from msgspec import Struct
 from rich.console import Console
-from rich.markdown import Markdown, MarkdownContext, MarkdownElement, Paragraph
 from rich.segment import Segment, SegmentLines
-from rich.text import Text, TextType
+from rich.text import Text
 
+from memory.store.lazy import LazyLibrary
 from sources.outgoing_text import seen
 from sources.terminal import Busy, Deletion, Edit, Message, Shown, Typed
+
+if TYPE_CHECKING:
+    from bot.interfaces.cli.chat import markdown_blocks
+else:
+    markdown_blocks = LazyLibrary("bot.interfaces.cli.chat.markdown_blocks")  # a pipe needs none of rich's Markdown
 
 _MARKS = re.compile(r"([\\`*_\[\]<>~])")
 _DRAW_SECONDS = 0.1
 """The minimum seconds between redraws of a growing answer: models write faster than people read."""
-
-
-class _Raw(Paragraph):
-    """Literal HTML: a terminal does not render it, and no words may get lost."""
-
-    def on_text(self, context: MarkdownContext, text: TextType) -> None:
-        super().on_text(context, str(text).rstrip("\n"))
-
-
-class _Words(Markdown):
-    """Markdown as in chats: a line break is kept, URLs are written out, HTML is text, "-# " begins small print."""
-
-    elements: ClassVar[dict[str, type[MarkdownElement]]] = {**Markdown.elements, "html_block": _Raw}
-    _MEANT: ClassVar[dict[str, str]] = {"softbreak": "hardbreak", "html_inline": "text"}
-
-    def __init__(self, text: str, style: str = "none") -> None:
-        super().__init__(text, justify="default", style=style, hyperlinks=False)
-        for token in self.parsed:
-            begins = True
-            for child in token.children or ():
-                if begins and child.type == "text":
-                    child.content = child.content.removeprefix("-# ")
-                child.type = self._MEANT.get(child.type, child.type)
-                begins = child.type == "hardbreak"
-
-
-class _Block(Struct, frozen=True):
-    """One paragraph, list, code block, ... of a text. `end` is where it ends there."""
-
-    source: str
-    end: int
-    kind: str = ""
-    """Its kind in Markdown; empty for definitions of links, which would not be shown."""
-
-
-def _blocks(text: str) -> list[_Block]:
-    lines = text.split("\n")
-    ends = [0, *itertools.accumulate(len(line) + 1 for line in lines)]
-    found: list[_Block] = []
-
-    def add(start: int, end: int, kind: str = "") -> None:
-        source = "\n".join(lines[start:end]).strip("\n")
-        if source.strip():
-            found.append(_Block(source, min(ends[end], len(text)), kind))
-
-    done = 0
-    for token in Markdown(text).parsed:
-        if token.level == 0 and token.map and token.nesting >= 0:
-            start, end = token.map
-            add(done, start)
-            add(start, end, token.type)
-            done = end
-    add(done, len(lines))
-    return found
 
 
 class Moment:
@@ -185,12 +134,16 @@ class ChatView:
 
     def _draw_growing(self) -> None:
         """Print what can no longer change for good, and the growing part below it temporarily."""
-        *complete, last = _blocks(self._streamed[self._drawn :]) or [_Block("", 0)]
+        *complete, last = markdown_blocks.blocks(self._streamed[self._drawn :]) or [markdown_blocks.Block("", 0)]
         begun = self._drawn
         for block in complete:
             self._place(block, after=self._drawn > 0)
             self._drawn = begun + block.end
-        self._moment.grow([*([[]] if self._drawn else []), *self._lines(last)][-max(self._console.height - 2, 1) :])
+        self._moment.grow(
+            [*([[]] if self._drawn else []), *markdown_blocks.lines(self._console, last)][
+                -max(self._console.height - 2, 1) :
+            ]
+        )
 
     def _say(self, text: str, speaker: str = "", style: str = "none") -> None:
         if not self._console.is_terminal:
@@ -198,27 +151,20 @@ class ChatView:
             return
         if speaker:
             name = _MARKS.sub(r"\\\1", seen(speaker))
-            beside = [block.kind for block in _blocks(text)[:1]] == ["paragraph_open"]
+            beside = [block.kind for block in markdown_blocks.blocks(text)[:1]] == ["paragraph_open"]
             text = f"**{name}:** {text}" if beside else f"**{name}:**\n\n{text}"
         self._print(text, style=style)
 
     def _print(self, text: str, *, after: bool = False, style: str = "none") -> None:
         """Print whole blocks, `after` others of the same answer."""
-        for block in _blocks(text):
+        for block in markdown_blocks.blocks(text):
             self._place(block, after=after, style=style)
             after = True
 
-    def _place(self, block: _Block, *, after: bool, style: str = "none") -> None:
+    def _place(self, block: "markdown_blocks.Block", *, after: bool, style: str = "none") -> None:
         if after:
             self._console.print()
-        self._console.print(SegmentLines(self._lines(block, style), new_lines=True), end="")
-
-    def _lines(self, block: _Block, style: str = "none") -> list[list[Segment]]:
-        words = _Words(block.source, style) if block.kind else Text(block.source, style)
-        lines = [_trimmed(line) for line in self._console.render_lines(words, pad=False)]
-        while lines and not lines[0]:  # rich starts a list with an empty line; blocks are separated here
-            lines.pop(0)
-        return lines
+        self._console.print(SegmentLines(markdown_blocks.lines(self._console, block, style), new_lines=True), end="")
 
     def _write(self, text: str, *, style: str = "") -> None:
         clean = seen(text)
@@ -227,13 +173,3 @@ class ChatView:
         else:  # literally: rich would turn tabs into spaces
             self._console.file.write(clean + "\n")
             self._console.file.flush()
-
-
-def _trimmed(line: list[Segment]) -> list[Segment]:
-    """Without trailing padding, which would be copied with the text."""
-    kept = list(line)
-    while kept and not kept[-1].text.strip() and not (kept[-1].style and kept[-1].style.bgcolor):
-        kept.pop()
-    if kept and not (kept[-1].style and kept[-1].style.bgcolor):
-        kept[-1] = Segment(kept[-1].text.rstrip(), kept[-1].style)
-    return kept
