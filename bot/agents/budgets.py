@@ -89,7 +89,7 @@ class Budgets(Struct):
     """The limits of one constellation; `decided` are those set by command, as in the store."""
 
     configured: Mapping[tuple[str, Period], Limit] = field(default_factory=dict)
-    ladder: BudgetThresholds = field(default_factory=BudgetThresholds)
+    thresholds: BudgetThresholds = field(default_factory=BudgetThresholds)
     default_model: str = OFFLINE
     decided: dict[tuple[str, Period], Limit] = field(default_factory=dict)
 
@@ -135,7 +135,7 @@ class Budgets(Struct):
     def _reserved(
         self, tx: Tx, level: BudgetLevel, spender: Spender, agent: Agent, request: Request, now: datetime
     ) -> Allowance:
-        cheaper = level >= BudgetLevel.CHEAPER and self.ladder.cheaper_model
+        cheaper = level >= BudgetLevel.CHEAPER and self.thresholds.cheaper_model
         chosen = replace(agent, model=cheaper) if cheaper else agent
         if chosen.model == OFFLINE:
             return Allowance(level, chosen)
@@ -176,10 +176,10 @@ class Budgets(Struct):
 
     def _of_share(self, share: float) -> BudgetLevel:
         if share > 1:
-            return BudgetLevel.OFFLINE if self.ladder.when_spent == "offline" else BudgetLevel.REFUSED
+            return BudgetLevel.OFFLINE if self.thresholds.when_spent == "offline" else BudgetLevel.REFUSED
         if share > _SHORT_AT:
             return BudgetLevel.SHORT
-        return BudgetLevel.CHEAPER if share > _CHEAPER_AT and self.ladder.cheaper_model else BudgetLevel.FULL
+        return BudgetLevel.CHEAPER if share > _CHEAPER_AT and self.thresholds.cheaper_model else BudgetLevel.FULL
 
 
 def _counted(limit: Limit, spender: Spender, agent: Agent, *, unasked: bool) -> Filter | None:

@@ -79,7 +79,7 @@ def news(found: Sequence[Item], known: Mapping[str, str], source: DataSource) ->
     return News(fresh, tuple(key for key in known if key not in there))
 
 
-class DataSources(Struct, frozen=True):
+class DataSourceChecks(Struct, frozen=True):
     """Checks sources."""
 
     reader: Reader

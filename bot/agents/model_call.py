@@ -167,13 +167,13 @@ class ModelCall:
         """Wait for the answer, and a moment longer while its reader is typing; returns whether there are additions."""
         control = self._control
         while may_interrupt(self._material, shown=control.shown):
-            patience = self._patience(call) if call.done() else None
-            if patience == 0 and not control.added.is_set():
+            hold = self._seconds_to_hold(call) if call.done() else None
+            if hold == 0 and not control.added.is_set():
                 break
             added = asyncio.create_task(control.added.wait())
             try:
                 watched = {added} if call.done() else {call, added}
-                await asyncio.wait(watched, timeout=patience, return_when=FIRST_COMPLETED)
+                await asyncio.wait(watched, timeout=hold, return_when=FIRST_COMPLETED)
             finally:
                 added.cancel()
             if control.added.is_set():
@@ -183,7 +183,7 @@ class ModelCall:
                     return True
         return False
 
-    def _patience(self, call: asyncio.Task[Answer]) -> float:
+    def _seconds_to_hold(self, call: asyncio.Task[Answer]) -> float:
         """Seconds for which a finished answer is still held back."""
         well = not call.cancelled() and call.exception() is None
         typing = well and self._deps.typing.is_typing(self._turn.place, self._turn.person)

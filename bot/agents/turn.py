@@ -169,7 +169,7 @@ class TurnRunner:
         now = self._deps.clock()
         match move:
             case CallModel():
-                return await self._think(material, move)
+                return await self._ask_model(material, move)
             case CallTool():
                 await self._note_ran(material)
                 await self._caller.make(move, material)
@@ -190,7 +190,7 @@ class TurnRunner:
 
     # ------------------------------------------------------------------ thinking
 
-    async def _think(self, material: PromptInputs, move: CallModel) -> Ending:
+    async def _ask_model(self, material: PromptInputs, move: CallModel) -> Ending:
         commits = self._db.commits
         await self._deps.ready(material.agent, "")
         if self._db.commits != commits:  # what was read before may be deleted since

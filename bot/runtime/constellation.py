@@ -219,7 +219,7 @@ class ConstellationRuntime:
             self.conversations[place, group].arrived()
             return
         conversation = ConversationWorker(
-            self.database, (place, group), self.turn_deps, self._shared.patience(place_source(place)), self._see_to
+            self.database, (place, group), self.turn_deps, self._shared.retry_policy(place_source(place)), self._see_to
         )
         self.conversations[place, group] = conversation
         self._supervisor.conversations.add(conversation)

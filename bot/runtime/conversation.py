@@ -76,15 +76,15 @@ class ConversationWorker:
         database: Database,
         conversation: tuple[PlaceId, GroupId],
         turn_deps: TurnDeps,
-        patience: RetryPolicy,
+        retry_policy: RetryPolicy,
         deliver: Callable[[OpenPlaces, Written], None],
     ) -> None:
         self._db = database
         self._place, self._group = conversation
         self._deliver = deliver
         self._deps = turn_deps
-        self._patience = patience
-        self._retries = TurnRetries(database, self._place, turn_deps, patience)
+        self._retry_policy = retry_policy
+        self._retries = TurnRetries(database, self._place, turn_deps, retry_policy)
         self._control: TurnControl | None = None
         self._turn: TurnId | None = None
         self._counted: TurnId | None = None
@@ -179,7 +179,7 @@ class ConversationWorker:
         head = waiting[0] if waiting else None
         waits = head is None or head.turn is not None or head.next_attempt_at is not None or self._careful(head)
         waits = waits or head is None or self._may_have_left(head)
-        found = None if waits or self._patience.merge > 0 else team(tx, self._group)
+        found = None if waits or self._retry_policy.merge > 0 else team(tx, self._group)
         if head is None or found is None or found.group.pattern == _COMPARES:
             return self._ahead(tx), False
         begun = self._begin_new(tx, inbox.unclaimed(tx, head) if waiting[1:] else waiting, found, {})
@@ -224,7 +224,7 @@ class ConversationWorker:
 
     async def _until_quiet(self, head: InRow) -> None:
         """Wait for the end of a burst of messages, to answer them together."""
-        quiet, longest = self._patience.merge, timedelta(seconds=self._patience.merge_most)
+        quiet, longest = self._retry_policy.merge, timedelta(seconds=self._retry_policy.merge_most)
         last = head
         while quiet > 0 and not self._stopping:
             now = self._deps.clock()
@@ -294,7 +294,7 @@ class ConversationWorker:
                 return None
         error_text = head.last_error or _ENDED
         counted = self._counted == turn
-        spent = head.attempts - self._patience.attempts  # so far every attempt ended with the process
+        spent = head.attempts - self._retry_policy.attempts  # so far every attempt ended with the process
         if spent >= 0 and not counted and head.ran and spent < len(turns.HEALTHY):
             # Others are answered during the pause.
             due = self._deps.clock() + turns.HEALTHY[spent]
@@ -368,14 +368,14 @@ class ConversationWorker:
         return left
 
     def _careful(self, head: InRow) -> bool:
-        return head.received_at < self._patience.careful_before
+        return head.received_at < self._retry_policy.careful_before
 
     async def _try(self, begun: TurnStart, person: PersonId | None) -> None:
         """Make one attempt. Errors are stored with its rows; only cancellation is raised."""
         self._person = person
         self._deps.typing.took(self._place, person)
         turn = begun.turn
-        control = TurnControl(self._added, self._ending, self._over, streams=self._patience.streams)
+        control = TurnControl(self._added, self._ending, self._over, streams=self._retry_policy.streams)
         self._control, self._turn = control, turn
         control.stopping, control.first = self._stopping, begun.first
         self._deps.watch(turn_events.TurnStarted(turn, self._place))

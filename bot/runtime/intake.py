@@ -84,7 +84,7 @@ Intake: TypeAlias = asyncio.Queue[tuple[Notification, ConstellationId | None]]
 class SharedParts(Struct, frozen=True):
     """What all constellations of the service share: the guards, the supervisor and the intake of messages."""
 
-    patience: Callable[[str], RetryPolicy]
+    retry_policy: Callable[[str], RetryPolicy]
     gate: Gate
     supervisor: Supervisor
     intake: Intake
@@ -154,7 +154,7 @@ class ConstellationIntake:
             return taken, queued
 
         changes = any(each.kind in (Kind.EDIT, Kind.DELETE) for each in heard)
-        late = any(each.at < self._shared.patience(each.source).careful_before for each in heard)
+        late = any(each.at < self._shared.retry_policy(each.source).careful_before for each in heard)
         pairs = zip(heard, groups, strict=True)
         asked = {(each.place.id, group) for each, group in pairs if group and not (changes or late)}
         begun = asked - self._runtime.conversations.keys()

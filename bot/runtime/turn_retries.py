@@ -60,12 +60,12 @@ class TurnRetries(Struct, frozen=True):
     database: Database
     place: PlaceId
     deps: TurnDeps
-    patience: RetryPolicy
+    retry_policy: RetryPolicy
 
     async def not_begun(self, head: InRow, error: str) -> None:
         """No turn could be made for a row: this counts like any other failure."""
         now, count = self.deps.clock(), max(head.attempts + 1, head.starts)
-        dead = count >= self.patience.attempts
+        dead = count >= self.retry_policy.attempts
         due = now + timedelta(seconds=self._wait(head.attempts + 1))
 
         def work(tx: Tx) -> None:
@@ -87,14 +87,14 @@ class TurnRetries(Struct, frozen=True):
         return shown if len(shown) <= _LONGEST else shown[:_LONGEST]
 
     def _wait(self, attempts: int) -> float:
-        waits = self.patience.waits
+        waits = self.retry_policy.waits
         return waits[min(attempts, len(waits)) - 1]
 
     async def failed(self, turn: TurnId, error: str) -> None:
         now = self.deps.clock()
         rows = await self.database.read(lambda rows: inbox.of_turn(rows, turn))
         attempts = max((row.attempts for row in rows), default=0)
-        again = attempts < self.patience.attempts
+        again = attempts < self.retry_policy.attempts
         if again:
             due = now + timedelta(seconds=self._wait(attempts))
 
@@ -120,7 +120,7 @@ class TurnRetries(Struct, frozen=True):
     def give_up(self, tx: Tx, turn: TurnId, error: str, now: datetime) -> None:
         """Give up the rows of a turn with no attempts left; rows that joined it later have more."""
         interrupted_work.store_progress(tx, turn, "failed", now)
-        turns.separate(tx, turn, self.patience.attempts)
+        turns.separate(tx, turn, self.retry_policy.attempts)
         rows = inbox.of_turn(tx, turn)
         self._tell_asker(tx, rows, now)
         turns.give_up(tx, turn, error, now)

@@ -13,7 +13,7 @@ from bot.agents.agenda.calendar_events import EventJob
 from bot.agents.agenda.personal_messages import PersonalMessages
 from bot.agents.agenda.quiet_hours import owners_quiet
 from bot.agents.agenda.reminders import ReminderJob
-from bot.agents.data_source_checks import DataSources
+from bot.agents.data_source_checks import DataSourceChecks
 from bot.agents.owner_notices import owner_notices
 from bot.agents.rate_limits import configured_rates
 from bot.agents.tools import make_tools, web_tools
@@ -114,7 +114,7 @@ class _Maker:
         await spending.load(at_start=not at_rest)
         jobs = self._jobs(approvals, deps)
         resume, fronts = (runtime.resume, self.served.release), tuple(shared.config.sources)
-        data_sources = SourceSettings(self.database, clock, jobs.schedule, jobs.looking, *resume, places, fronts)
+        data_sources = SourceSettings(self.database, clock, jobs.schedule, jobs.source_checks, *resume, places, fronts)
         status = self._status(answers.embedding)
         if not at_rest:
             await jobs.schedule.prepare()
@@ -205,10 +205,10 @@ class _Maker:
         owners, private = approvals.people.owner, approvals.broker.terms.private
         owner = next((each for each in owners if private(each) == deps.notices.place), owners[0])
         background, language = Background.of(deps), shared.accounts.language
-        means = UpkeepDeps(background, config.dreams, config.home / FOLDER)
-        upkeep = DreamRun(self.database, means, self._busy)
+        upkeep_deps = UpkeepDeps(background, config.dreams, config.home / FOLDER)
+        upkeep = DreamRun(self.database, upkeep_deps, self._busy)
         backups = Backups(config.home, clock, config.schedule.backups_kept)
-        looking = DataSources(Reader(private_hosts=config.web.private_hosts), owner)
+        source_checks = DataSourceChecks(Reader(private_hosts=config.web.private_hosts), owner)
         opted_out, selves = shared.choices.opted_out, approvals.people.selves
         messages = PersonalMessages(owner_notices(config), zone, opted_out, selves, language)
         summaries = SummaryJob(background, zone, config.model.upkeep, self._busy)
@@ -224,15 +224,15 @@ class _Maker:
             *(
                 Housekeeping(zone, config.activity.kept()),
                 backups,
-                looking,
+                source_checks,
                 patrols.Patrols(config.home, owner, deps.quiet),
             ),
             *(ReminderJob(messages), EventJob(messages), ConsentRequests(messages)),
             *(replace(summaries, enabled=config.schedule.summaries), upkeep),
-            *(EvaluationJob(means), ExpansionJob(means, self._busy)),
+            *(EvaluationJob(upkeep_deps), ExpansionJob(upkeep_deps, self._busy)),
         ):
             each.add(schedule.kinds)
-        return _Jobs(schedule, upkeep, backups, looking)
+        return _Jobs(schedule, upkeep, backups, source_checks)
 
     def _keep_up(self, answers: "_Answers", schedule: Schedule) -> None:
         """Start the constellation's background work, and watch its turns."""
@@ -289,7 +289,7 @@ class _Jobs(Struct, frozen=True):
     schedule: Schedule
     upkeep: DreamRun
     backups: Backups
-    looking: DataSources
+    source_checks: DataSourceChecks
 
 
 class _Answers(Struct, frozen=True):

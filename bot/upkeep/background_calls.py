@@ -81,7 +81,7 @@ class Background(Struct, frozen=True):
             turn_deps.model, turn_deps.budgets, turn_deps.clock, turn_deps.redact, turn_deps.limits.model_seconds
         )
 
-    async def thinks(self, agent: Agent) -> bool:
+    async def has_language_model(self, agent: Agent) -> bool:
         """Whether an agent's model is a language model, not the offline one. Raises NoAnswer."""
         try:
             return (await self.model(agent)).name != OFFLINE
@@ -155,20 +155,20 @@ def chosen(agent: Agent, settings: Settings, budgets: Budgets) -> Agent:
     own = budgets.model_of(agent)
     if own == OFFLINE and not settings.model:
         return replace(agent, model=OFFLINE)
-    return replace(agent, model=settings.model or budgets.ladder.cheaper_model or own)
+    return replace(agent, model=settings.model or budgets.thresholds.cheaper_model or own)
 
 
 class RunCalls(Struct):
     """The calls of one run, about what `scope` hears. `refused` says in our words why a call was not made or failed."""
 
     database: Database
-    means: UpkeepDeps
+    deps: UpkeepDeps
     scope: Scope = _OWNER
     tokens: int = 0
     refused: str = ""
 
     def chosen(self, agent: Agent) -> Agent:
-        return chosen(agent, self.means.settings, self.means.background.budgets)
+        return chosen(agent, self.deps.settings, self.deps.background.budgets)
 
     def has_model(self, agent: Agent) -> bool:
         return self.chosen(agent).model != OFFLINE
@@ -181,15 +181,15 @@ class RunCalls(Struct):
         if not self.has_model(agent):
             self.refused = NO_MODEL
             return None
-        if self.tokens + estimate > self.means.settings.tokens_per_run:
+        if self.tokens + estimate > self.deps.settings.tokens_per_run:
             self.refused = CAPPED
             return None
         try:
-            answer = await self.means.background.ask(self.database, self.chosen(agent), self.scope, request, _MODEL)
+            answer = await self.deps.background.ask(self.database, self.chosen(agent), self.scope, request, _MODEL)
         except NoAnswer as error:
             self.tokens += estimate if error.why != "budget" else 0
             self.refused = NO_BUDGET if error.why == "budget" else gettext_lazy("no language model answered")
             _log.warning("cleanup_unanswered", agent=agent.name, reason=error.reason)
             return None
         self.tokens += estimate
-        return self.means.background.redact(answer.text)
+        return self.deps.background.redact(answer.text)

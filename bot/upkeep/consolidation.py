@@ -66,7 +66,7 @@ class Draft(Struct):
             self.marks.append(mark)
             return
         calls = self.calls
-        answer = await calls.ask(self.agent, system(calls.means.directives, mark.of), text, form)
+        answer = await calls.ask(self.agent, system(calls.deps.directives, mark.of), text, form)
         why = calls.refused
         if answer is not None:
             try:

@@ -53,20 +53,20 @@ class DreamRun:
     """The upkeep of one constellation; `busy` says whether anybody is being answered. One run at a time."""
 
     database: Database
-    means: UpkeepDeps
+    deps: UpkeepDeps
     busy: Callable[[], bool] = lambda: False
     _alone: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
 
     @property
     def clock(self) -> Clock:
-        return self.means.background.clock
+        return self.deps.background.clock
 
     def add(self, kinds: JobKinds) -> None:
         kinds.add(WorkJob(DREAM, self.fire))
 
     async def fire(self, _database: Database, firing: DueJob) -> str:
         """The job: check whether it is time, and run. A repetition does nothing."""
-        settings = self.means.settings
+        settings = self.deps.settings
         if not settings.enabled:
             return gettext_lazy("turned off ({setting})", setting="dreams.enabled")
         if not firing.asked:
@@ -76,7 +76,7 @@ class DreamRun:
         return (await self.run()).words
 
     def _why_not(self, rows: Rows, now: datetime) -> str:
-        settings = self.means.settings
+        settings = self.deps.settings
         if turns.any_since(rows, now - timedelta(minutes=settings.idle_minutes)):
             return gettext_lazy("somebody was answered just now; next check in half an hour")
         last = run_records.latest_run(rows)
@@ -89,7 +89,7 @@ class DreamRun:
         async with self._alone:
             database = self.database
             now = self.clock()
-            plan = await self._thought(database, now)
+            plan = await self._planned(database, now)
             if plan == Plan():
                 return Outcome("", gettext_lazy("there is nothing new"))
             try:
@@ -111,9 +111,9 @@ class DreamRun:
             inference_consent.plan(tx, run, now)
         return run
 
-    async def _thought(self, database: Database, now: datetime) -> Plan:
+    async def _planned(self, database: Database, now: datetime) -> Plan:
         """The plan for all agents' entries; this writes nothing but the costs of calls."""
-        calls = RunCalls(database, self.means)
+        calls = RunCalls(database, self.deps)
         every = await database.read(agents.agents)
         drafts = [await self._of_agent(calls, agent, now) for agent in every]
         return Plan(
@@ -124,7 +124,7 @@ class DreamRun:
         )
 
     async def _of_agent(self, calls: RunCalls, agent: Agent, now: datetime) -> Draft:
-        database, settings, thinks = calls.database, self.means.settings, calls.has_model(agent)
+        database, settings, has_model = calls.database, self.deps.settings, calls.has_model(agent)
 
         async def choice(of: Pass) -> Candidates:
             return await choose(database, agent.id, of)
@@ -132,7 +132,7 @@ class DreamRun:
         draft = Draft(calls, agent, await database.read(lambda rows: retirement_limit.allowance(rows, agent.id, now)))
         by_rule = await choice(Pass.DUPLICATES)
         merge_duplicates(by_rule, draft)
-        if thinks:
+        if has_model:
             await consolidate(await choice(Pass.CONSOLIDATION), draft)
         elif groups := _left(by_rule, draft):
             draft.note(
@@ -145,12 +145,12 @@ class DreamRun:
             )
         given = await database.read(lambda rows: feedback.corrections(rows, agent.id, _CORRECTIONS))
         await learn_lessons(given, draft)
-        if thinks and settings.preferences:
+        if has_model and settings.preferences:
             await infer_preferences(await database.read(lambda rows: sayings(rows, agent.id, now)), draft)
-        if thinks and settings.graph:
+        if has_model and settings.graph:
             new = await database.read(lambda rows: fresh(rows, agent.id, Pass.ENTITIES))
             await link_entities(new, draft)
-        if thinks and settings.contradictions:
+        if has_model and settings.contradictions:
             await sweep(await choice(Pass.CONTRADICTIONS), draft)
         return draft
 

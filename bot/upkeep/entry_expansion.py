@@ -74,7 +74,7 @@ def plan(settings: Settings, budgets: Budgets, tx: Tx, agent: Agent, entry: Entr
 class ExpansionJob(Struct, frozen=True):
     """Expands entries. While `busy`, people are being answered."""
 
-    means: UpkeepDeps
+    deps: UpkeepDeps
     busy: Callable[[], bool] = lambda: False
 
     def add(self, kinds: JobKinds) -> None:
@@ -86,9 +86,9 @@ class ExpansionJob(Struct, frozen=True):
         saved = await database.read(lambda rows: _read(rows, identifier))
         if saved is None:
             return gettext_lazy("the entry was forgotten or is no longer used")
-        calls = RunCalls(database, self.means, Scope(saved.entry.audience))
+        calls = RunCalls(database, self.deps, Scope(saved.entry.audience))
         told = note_text(saved.entry, saved.speaker, saved.categories)
-        text = await calls.ask(saved.agent, system(self.means.directives, MEMORY_RULES), told, ExpandedEntries)
+        text = await calls.ask(saved.agent, system(self.deps.directives, MEMORY_RULES), told, ExpandedEntries)
         if text is None:
             if calls.refused in (NO_MODEL, CAPPED):
                 return gettext_lazy("left as it is, because {why}", why=calls.refused)
@@ -97,7 +97,7 @@ class ExpansionJob(Struct, frozen=True):
             wishes = each_fitting(read_answer(text, ExpandedEntries).entries, FocusedEntry)
         except UnusableAnswer as error:
             return _later(firing, reason_of(error))
-        now = self.means.background.clock()
+        now = self.deps.background.clock()
         return await database.write(_KEEP, lambda tx: _keep(tx, firing, saved, wishes, now))
 
 

@@ -42,20 +42,20 @@ RATED = {
 
 
 class EvaluationJob(Struct, frozen=True):
-    means: UpkeepDeps
+    deps: UpkeepDeps
 
     def add(self, kinds: JobKinds) -> None:
         kinds.add(WorkJob(EVALUATE, self.fire))
 
     async def fire(self, database: Database, _firing: DueJob) -> str:
-        now = self.means.background.clock()
+        now = self.deps.background.clock()
 
         def read(rows: Rows) -> tuple[list[Talk], dict[AgentId, Agent]]:
             found = evaluations.unjudged(rows, now, _MOST)
             return found, {each.id: each for each in agents.every_agent(rows)} if found else {}
 
         talks, by_id = await database.read(read)
-        calls = RunCalls(database, self.means)
+        calls = RunCalls(database, self.deps)
         done = [await self._judge(calls, talk, by_id[talk.agent], now) for talk in talks]
         judged = [each for each in done if each is not None]
         counted = [gettext_lazy(RATED[each], count=judged.count(each)) for each in Quality if each in judged]
@@ -71,7 +71,7 @@ class EvaluationJob(Struct, frozen=True):
         if calls.has_model(agent):
             short = numbered("m", talk.lines)
             told = talk_text(short, talk.tools, talk.failures)
-            text = await calls.ask(agent, system(self.means.directives, SESSIONS), told, Judgement)
+            text = await calls.ask(agent, system(self.deps.directives, SESSIONS), told, Judgement)
             if text is None and calls.refused != NO_MODEL:
                 return None
             with contextlib.suppress(UnusableAnswer):  # else the result of the rules counts

@@ -239,7 +239,7 @@ class SummaryJob(Struct, frozen=True):
     async def _agent(self, database: Database, due: DueAgent) -> bool:
         agent = replace(due.agent, model=self.model or due.agent.model)
         now, system = self.background.clock(), prompts.DID.format(name=agent.name)
-        if await self.background.thinks(agent):
+        if await self.background.has_language_model(agent):
             texts = [prompts.agent_text(due.sources)]
             did, model = await self._told(database, agent, due.audience, system, texts, AgentDigest)
         else:
@@ -269,7 +269,7 @@ class SummaryJob(Struct, frozen=True):
         sources, places, stored = await database.read(read_day)
         if not sources:
             return False
-        if await self.background.thinks(agent):
+        if await self.background.has_language_model(agent):
             texts = prompts.day_texts(sources, places, _DAY_PARTS)
             told, model = await self._told(database, agent, due.audience, prompts.DAY, texts, DayDigest)
         else:
@@ -289,7 +289,7 @@ class SummaryJob(Struct, frozen=True):
         if len(days) == 1:
             told = DayDigest(summary=days[0].summary, key_decisions=days[0].decisions, open_threads=days[0].threads)
             model = days[0].model
-        elif await self.background.thinks(agent):
+        elif await self.background.has_language_model(agent):
             texts = [prompts.week_text(days)]
             told, model = await self._told(database, agent, due.audience, prompts.WEEK, texts, DayDigest)
         else:

@@ -97,7 +97,7 @@ class Setting:
     model: ScriptedModel = field(default_factory=ScriptedModel)
     clock: MovableClock = field(default_factory=MovableClock)
     platform: Platform | None = None
-    patience: RetryPolicy = AT_ONCE
+    retry_policy: RetryPolicy = AT_ONCE
     limits: Limits = LIMITS
     tools: Sequence[Tool] = ()
     """Beside the real ones."""
@@ -303,7 +303,7 @@ async def running(folder: Path, setting: Setting | None = None) -> AsyncIterator
         if made.halted:
             halt.begin("a test")
         gate = Gate(halt, AudienceResolver(people).with_audiences, choices.ignored_at, made.paused.__contains__)
-        around = SharedParts(lambda _source: made.patience, gate, Supervisor(), Intake())
+        around = SharedParts(lambda _source: made.retry_policy, gate, Supervisor(), Intake())
         configs = {}
         for name, places in {"home": (), **made.more}.items():
             config = _config(folder, name, made)

@@ -156,8 +156,8 @@ def _together(bills: tuple[BillRow, ...]) -> BillRow:
 def configured_budgets(config: Config) -> Budgets:
     given = config.budgets
     limits = [Limit(each.subject, each.period, each.usd, each.tokens) for each in given.limits]
-    ladder = BudgetThresholds(given.cheaper_model, given.when_spent)
-    return Budgets({(each.subject, each.period): each for each in limits}, ladder, config.model.default)
+    thresholds = BudgetThresholds(given.cheaper_model, given.when_spent)
+    return Budgets({(each.subject, each.period): each for each in limits}, thresholds, config.model.default)
 
 
 class Spending(Service, frozen=True):

@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar
 from pydantic import AfterValidator, Field
 
 from bot.agents.agenda.tasks import list_known
-from bot.agents.data_source_checks import FIELDS, DataSources, job_id, plan
+from bot.agents.data_source_checks import FIELDS, DataSourceChecks, job_id, plan
 from bot.agents.permissions.who_may import Action
 from bot.config.values import pattern
 from bot.errors import CallError, UserError
@@ -130,7 +130,7 @@ class SourceSettings(Service, frozen=True):
     titles: ClassVar = {"source": "Manage feeds, calendars and folders, and pause sources"}
 
     schedule: Schedule
-    looking: DataSources
+    checks: DataSourceChecks
     resume: Callable[[], None]
     """Handles what waits here."""
     resume_all: Callable[[], None]
@@ -281,7 +281,7 @@ class SourceSettings(Service, frozen=True):
         """Tell agents what a webhook got. Raises UserError if nobody is told."""
         if not source.enabled:
             raise UserError("{source} is paused.", source=source.name)
-        if not await self.looking.deliver(self.database, source, delivery, words, self.clock()):
+        if not await self.checks.deliver(self.database, source, delivery, words, self.clock()):
             raise UserError("{source} notifies nobody.", source=source.name)
         self.resume()
 
@@ -301,7 +301,7 @@ class SourceSettings(Service, frozen=True):
             return "folder", str(folder)
         url = arguments.feed or arguments.calendar
         try:
-            await self.looking.reader.require_public(url)
+            await self.checks.reader.require_public(url)
             return ("feed" if arguments.feed else "calendar"), checked_url(url).geturl()
         except WebRefused as error:
             raise UserError(error_text(error)) from error

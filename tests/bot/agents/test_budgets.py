@@ -19,8 +19,8 @@ PRICED = "openai:gpt-5-mini"
 UNPRICED = "openai:nobody-knows"
 
 
-def limited(*limits: Limit, model: str = PRICED, ladder: BudgetThresholds | None = None) -> Budgets:
-    return Budgets({(each.subject, each.period): each for each in limits}, ladder or BudgetThresholds(), model)
+def limited(*limits: Limit, model: str = PRICED, thresholds: BudgetThresholds | None = None) -> Budgets:
+    return Budgets({(each.subject, each.period): each for each in limits}, thresholds or BudgetThresholds(), model)
 
 
 def costing(tokens: int, cost: float | None = 0.0, model: str = PRICED) -> Answer:
@@ -37,7 +37,7 @@ async def reserved(service: Service) -> int:
 
 
 async def test_less_is_done_in_steps_and_each_is_said_once(tmp_path: Path) -> None:
-    kept = limited(Limit("constellation", DAY, tokens=100_000), ladder=BudgetThresholds("openai:gpt-5-nano"))
+    kept = limited(Limit("constellation", DAY, tokens=100_000), thresholds=BudgetThresholds("openai:gpt-5-nano"))
     async with running(tmp_path, Setting(budgets=kept)) as service:
         for number, tokens in enumerate((79_000, 5_000, 7_500, 0, 90_000, 0), 1):
             service.model.replies.append(costing(tokens))
@@ -63,7 +63,7 @@ async def test_a_budget_of_zero_asks_no_provider(tmp_path: Path, limit: Limit, m
     async with talked(tmp_path, Setting(budgets=limited(limit, model=model)), "hello") as service:
         assert asked_of(service) == ["offline"]
         assert service.model.requests[0].failed == (FailedModel("", Trouble.BUDGET),), "a model is configured"
-    refusing = limited(limit, model=model, ladder=BudgetThresholds(when_spent="refuse"))
+    refusing = limited(limit, model=model, thresholds=BudgetThresholds(when_spent="refuse"))
     async with talked(tmp_path, Setting(budgets=refusing), said("hello again", 2)) as service:
         assert service.model.requests == []
         assert "is used up. Ask me again after" in service.platform.texts()[-1]

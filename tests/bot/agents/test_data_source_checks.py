@@ -13,7 +13,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from bot.agents.context.quotes import passage
-from bot.agents.data_source_checks import DataSources, instructions, items, job_id, news, plan
+from bot.agents.data_source_checks import DataSourceChecks, instructions, items, job_id, news, plan
 from memory import agent_groups, agents, data_sources, jobs
 from memory.agent_groups import Group, Member
 from memory.agents import Agent
@@ -206,14 +206,14 @@ class World:
 
     database: Database
     source: DataSource
-    looking: DataSources
+    checks: DataSourceChecks
     now: datetime = NOW
 
     async def look(self, after: timedelta = timedelta(minutes=30)) -> JobResult:
         self.now += after
         job = await self.database.read(lambda rows: jobs.get(rows, job_id(self.source)))
         assert job is not None
-        return await self.looking.check(self.database, DueJob(job, ConstellationId("con_1"), self.now, self.now))
+        return await self.checks.check(self.database, DueJob(job, ConstellationId("con_1"), self.now, self.now))
 
     async def told(self) -> list[tuple[str, int, str]]:
         def read(rows: Rows) -> list[tuple[str, int, str]]:
@@ -245,7 +245,7 @@ async def world(path: Path, kind: SourceType, address: str, *, local: bool = Tru
     reader = Reader(lambda _address: True) if local else Reader()
     async with Database.open(path / "carina.db") as database:
         await database.write(_SEED, seed)
-        yield World(database, found, DataSources(reader, PERSON))
+        yield World(database, found, DataSourceChecks(reader, PERSON))
 
 
 async def test_only_what_is_new_is_told_once(tmp_path: Path) -> None:

@@ -214,7 +214,7 @@ async def test_other_peoples_messages_wait_for_their_own_turn(tmp_path: Path) ->
 
 async def test_what_a_person_adds_before_the_next_attempt_joins_it_and_others_wait_their_turn(tmp_path: Path) -> None:
     model = ScriptedModel(RuntimeError("down"), says("To Ann."), says("To Bob."))
-    async with running(tmp_path, Setting(model, patience=replace(AT_ONCE, waits=(60,)))) as service:
+    async with running(tmp_path, Setting(model, retry_policy=replace(AT_ONCE, waits=(60,)))) as service:
         service.hear(said("one", 1))
         await until(lambda: service.rows("SELECT 1 FROM inbox WHERE next_attempt_at > ?", NOON))
         service.hear(said("other", 2, speaker=BOB), said("two", 3))
@@ -229,8 +229,8 @@ async def test_what_a_person_adds_before_the_next_attempt_joins_it_and_others_wa
 
 async def test_a_burst_is_answered_as_one(tmp_path: Path) -> None:
     model = ScriptedModel()
-    patience = replace(AT_ONCE, merge=0.05)
-    async with running(tmp_path, Setting(model, patience=patience)) as service:
+    retry_policy = replace(AT_ONCE, merge=0.05)
+    async with running(tmp_path, Setting(model, retry_policy=retry_policy)) as service:
         service.hear(said("one", 1), said("two", 2), said("other", 3, speaker=BOB))
         await service.router._intake.join()
         service.clock.forward(1)
@@ -248,7 +248,7 @@ async def damaging(service: Service, what: str, then: str) -> None:
 
 
 async def test_a_row_that_cannot_be_read_is_given_up_alone(tmp_path: Path) -> None:
-    async with running(tmp_path, Setting(ScriptedModel(says("Yes.")), patience=AT_ONCE)) as service:
+    async with running(tmp_path, Setting(ScriptedModel(says("Yes.")), retry_policy=AT_ONCE)) as service:
         damaged = "UPDATE inbox SET payload = '{\"status\": \"sung\"}' WHERE external_id = '1'"
         await damaging(service, "INSERT ON inbox", damaged)
         await service.heard(said("one", 1), said("two", 2, speaker=BOB))
@@ -258,7 +258,7 @@ async def test_a_row_that_cannot_be_read_is_given_up_alone(tmp_path: Path) -> No
 
 async def test_a_turn_whose_steps_cannot_be_read_is_given_up(tmp_path: Path) -> None:
     model = ScriptedModel(says("", call("bell", word="one")), says("Rung."), says("Yes."))
-    async with running(tmp_path, Setting(model, patience=AT_ONCE, tools=[Bell()])) as service:
+    async with running(tmp_path, Setting(model, retry_policy=AT_ONCE, tools=[Bell()])) as service:
         damaged = "UPDATE turn_steps SET body = '{\"v\": 2}' WHERE turn_id = NEW.turn_id AND seq = NEW.seq"
         await damaging(service, "INSERT ON turn_steps WHEN NEW.kind = 'tool_started'", damaged)
         await service.heard(said("one", 1))
@@ -289,7 +289,7 @@ async def test_an_answer_takes_three_commits_unless_it_may_have_ended_the_proces
         commits.append([unit.point.name for unit in units])
         return really(self, raw, units)
 
-    async with running(tmp_path, Setting(patience=RetryPolicy(careful_before=begins))) as service:
+    async with running(tmp_path, Setting(retry_policy=RetryPolicy(careful_before=begins))) as service:
         await service.heard(said("hello", 1))
         monkeypatch.setattr(Database, "_commit", commit)
         await service.heard(said("hello again", 2))

@@ -129,14 +129,14 @@ async def test_what_ends_every_life_while_its_turn_begins_is_given_up(
         reached = asyncio.Event()
         with monkeypatch.context() as patched:
             patched.setattr(Database, "write", ending)
-            setting = Setting(ScriptedModel(), platform=platform, patience=CAREFUL)
+            setting = Setting(ScriptedModel(), platform=platform, retry_policy=CAREFUL)
             async with running(tmp_path, setting) as service:
                 if life == 0:
                     service.hear(said("hello", 1), said("again", 2))
                 await reached.wait()
                 service.crash()
         platform = service.platform
-    setting = Setting(ScriptedModel(otherwise=echo), platform=platform, patience=CAREFUL)
+    setting = Setting(ScriptedModel(otherwise=echo), platform=platform, retry_policy=CAREFUL)
     async with running(tmp_path, setting) as service:
         await service.settled()
         assert sorted(service.platform.texts()) == sorted([GIVEN_UP, "You said: again"])

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.agents.data_source_checks import DataSources
+from bot.agents.data_source_checks import DataSourceChecks
 from bot.agents.owner_notices import Notices
 from bot.agents.rate_limits import Rates
 from bot.runtime.configured_constellation import agents_changed
@@ -136,7 +136,7 @@ async def deliver(service: Service) -> None:
             data_sources.subscribe(tx, Subscription(agent.id, alarm.id, ""), now)
 
     await service.write(subscribe)
-    assert await DataSources(Reader(), OLGA.id).deliver(service.database, alarm, "1", "smoke", now) == 1
+    assert await DataSourceChecks(Reader(), OLGA.id).deliver(service.database, alarm, "1", "smoke", now) == 1
 
 
 async def test_of_news_that_nobody_answers_the_owner_is_told(service: Service) -> None:

@@ -97,7 +97,7 @@ async def test_what_cannot_be_stored_takes_nothing_else_with_it_and_the_owner_is
 
 async def test_what_was_stored_before_an_error_is_answered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     missed = replace(AT_ONCE, careful_before=NOON + timedelta(minutes=1))
-    async with running(tmp_path, Setting(patience=missed)) as service:
+    async with running(tmp_path, Setting(retry_policy=missed)) as service:
         monkeypatch.setattr(service.runtime, "follow", AsyncMock(side_effect=[KeyError("a bug"), None]))
         await service.heard(said("one", 1), said("", 2, kind=Kind.DELETE, subject="9"))
         assert service.platform.texts() == ["Yes."]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from bot.agents.data_source_checks import DataSources
+from bot.agents.data_source_checks import DataSourceChecks
 from bot.errors import CallError, UserError
 from bot.runtime.group_routing import RoutingTable
 from bot.services.caller import owner_at_terminal
@@ -33,10 +33,10 @@ async def resolve(host: str, _port: int) -> Iterable[str]:
 
 def settings(database: Database, private_hosts: Collection[str] = ()) -> SourceSettings:
     schedule = Schedule(database, lambda: NOW, lambda: None, lambda: None)
-    looking = DataSources(Reader(resolving=resolve, private_hosts=private_hosts), PERSON)
+    checks = DataSourceChecks(Reader(resolving=resolve, private_hosts=private_hosts), PERSON)
     accounts, routing = AccountSettings(database, PEOPLE.selves), RoutingTable({}, GroupId("grp_one"))
     places, fronts = Places(database, routing, PEOPLE, lambda: NOW, accounts), ("discord", "bluesky")
-    return SourceSettings(database, lambda: NOW, schedule, looking, lambda: None, lambda: None, places, fronts)
+    return SourceSettings(database, lambda: NOW, schedule, checks, lambda: None, lambda: None, places, fronts)
 
 
 def sources(database: Database, private_hosts: Collection[str] = ()) -> Registry:

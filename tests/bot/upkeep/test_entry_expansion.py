@@ -113,10 +113,10 @@ async def ground(
         async def choose(_agent: agents.Agent) -> ScriptedModel:
             return model
 
-        means = UpkeepDeps(Background(choose, kept, clock, str, 180), given, folder / "directives")
+        deps = UpkeepDeps(Background(choose, kept, clock, str, 180), given, folder / "directives")
         kinds = JobKinds()
         runner = Runner(service.constellations, alike(service.constellations, kinds), clock, lambda _id: None, str)
-        ExpansionJob(means).add(kinds)
+        ExpansionJob(deps).add(kinds)
         yield Harness(service, Scene(service), model, runner)
 
 

@@ -39,7 +39,7 @@ async def judge(g: Harness) -> str:
         return jobs.get(tx, EVALUATE)
 
     job, now = await g.service.write(work), g.service.clock()
-    return await EvaluationJob(g.means).fire(g.service.database, DueJob(job, g.service.home, now, now))
+    return await EvaluationJob(g.deps).fire(g.service.database, DueJob(job, g.service.home, now, now))
 
 
 async def kept(g: Harness) -> list[tuple[Any, ...]]:

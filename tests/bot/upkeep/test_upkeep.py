@@ -47,11 +47,11 @@ def answers(**answer: Any) -> Answer:
 class Harness:
     """The real service with upkeep of its own model."""
 
-    def __init__(self, service: Service, model: ScriptedModel, means: UpkeepDeps) -> None:
+    def __init__(self, service: Service, model: ScriptedModel, deps: UpkeepDeps) -> None:
         self.service = service
         self.model = model
-        self.means = means
-        self.dreaming = DreamRun(service.database, means)
+        self.deps = deps
+        self.dreaming = DreamRun(service.database, deps)
         people = service.approvals.people
         self._registry = registry(
             Dreams(service.database, people, service.clock, self.dreaming, lambda: None), people=people
@@ -108,8 +108,8 @@ async def ground(
             return model
 
         given = Settings(**{"preferences": False, "graph": False, "contradictions": False, **settings})
-        means = UpkeepDeps(Background(choose, kept, service.clock, str, 180), given, folder / "directives")
-        yield Harness(service, model, means)
+        deps = UpkeepDeps(Background(choose, kept, service.clock, str, 180), given, folder / "directives")
+        yield Harness(service, model, deps)
 
 
 DENTIST = ("Ann's dentist is on Elm Street 9", "the dentist of Ann is in Elm Street 9, Ann's dentist")
@@ -295,9 +295,9 @@ async def test_what_changes_while_a_model_thinks_is_left(tmp_path: Path) -> None
         assert "changed in the meantime" in await g.report()
 
 
-def budget_of(tokens: int = 0, **ladder: Any) -> Budgets:
+def budget_of(tokens: int = 0, **thresholds: Any) -> Budgets:
     limit = Limit("constellation", "day", tokens=tokens)
-    return Budgets({("constellation", "day"): limit}, BudgetThresholds(**ladder), MODEL)
+    return Budgets({("constellation", "day"): limit}, BudgetThresholds(**thresholds), MODEL)
 
 
 async def test_a_run_that_is_cut_off_sets_nothing_aside(tmp_path: Path) -> None:
