@@ -14,11 +14,14 @@ from memory.people.audience import Trust
 from memory.queue import inbox
 from memory.queue.notifications import Kind, Place
 from memory.queue.payloads import Extras
-from memory.store.ids import GroupId
+from memory.store.clock import utc_now
+from memory.store.constellations import Constellations
+from memory.store.database import Tx
+from memory.store.ids import GroupId, new_id
 from memory.store.records import replace
 from sources.base import DeliveryFailed
-from tests.bot.parts import BOB, HALL, NOON, SOURCE, HeldReply, ScriptedModel, channel, said, says
-from tests.bot.stage import AT_ONCE, Service, Setting, locked, running, until
+from tests.bot.parts import BOB, HALL, NOON, OLGA, SOURCE, HeldReply, ScriptedModel, channel, said, says
+from tests.bot.stage import AT_ONCE, SETUP, Service, Setting, locked, running, until
 
 ATTIC = channel("attic")
 
@@ -31,7 +34,28 @@ def logged(service: Service) -> int:
     return sum(log["event"] == "waiting_for_database" for log in service.logs)
 
 
-async def test_twenty_constellations_answer_beside_each_other_and_few_files_stay_open(tmp_path: Path) -> None:
+async def on_disk(folder: Path, count: int) -> None:
+    """Constellations that nobody uses. Their files are one file by many names, as nothing may open them."""
+    async with Constellations.open(folder, utc_now) as constellations:
+        first = await constellations.ensure("idle", OLGA.id)
+
+        def work(tx: Tx) -> None:
+            row = dict(tx.all("SELECT * FROM constellations WHERE id = ?", (first.id,))[0])
+            for number in range(1, count):
+                identifier = new_id("con")
+                path = first.path.parent.with_name(identifier) / first.path.name
+                path.parent.mkdir()
+                path.hardlink_to(first.path)
+                own = {"id": identifier, "name": f"idle {number}", "db_path": path.relative_to(folder).as_posix()}
+                tx.insert("constellations", row | own)
+
+        await constellations.registry.write(SETUP, work)
+
+
+async def test_of_a_thousand_constellations_twenty_answer_beside_each_other_and_few_files_stay_open(
+    tmp_path: Path,
+) -> None:
+    await on_disk(tmp_path, 1_000)
     numbers = range(1, 21)
     halls = {number: channel(f"hall{number}", of=f"of{number}") for number in numbers}
     held = [HeldReply(says("Yes.")) for _ in numbers]
@@ -52,6 +76,7 @@ async def test_twenty_constellations_answer_beside_each_other_and_few_files_stay
         await service.router.opened.close_idle()
         assert len(list(service.router.opened)) <= 4
         assert len(service.constellations.open_now()) <= 5  # the configured one as well
+        assert len(service.constellations.all()) == 1_021
 
 
 async def test_messages_of_a_place_are_stored_in_the_order_of_arrival_and_the_cursor_with_them(tmp_path: Path) -> None:
