@@ -18,7 +18,10 @@ if sys.path[:1] != [_FOLDER]:
 def main() -> None:
     """Run the command line."""
     try:
-        import_module("bot.interfaces.cli.main").main()
+        if sys.argv[1:] == ["--version"]:  # without loading the parser
+            sys.stdout.write(f"carina {import_module('bot.interfaces.version').version()}\n")
+        else:
+            import_module("bot.interfaces.cli.main").main()
     except KeyboardInterrupt:  # while something is loaded
         sys.exit(1)
 

@@ -15,6 +15,7 @@ from bot.errors import CallError
 from bot.interfaces.cli import streams
 from bot.interfaces.cli.manifest import Entry, Manifest, ParameterEntry, Tree, place
 from bot.interfaces.control.client import View
+from bot.interfaces.version import version
 from memory.store.records import replace
 from texts import _, gettext_noop, language, number_text, sentence
 
@@ -82,7 +83,10 @@ class Commands(_SuggestingGroup):
                 place(self._entries, name, replace(entry, renamed=True, default=False))
         self._titles, self._by_hand, self._perform = found.titles, found.by_hand, perform
         self.params.append(_constellation())
-        self.params.append(click.Option(["--version"], is_flag=True, help=_("Print the version.")))
+        version_told = _("Print the version.")
+        self.params.append(
+            click.Option(["--version"], is_flag=True, is_eager=True, callback=_print_version, help=version_told)
+        )
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if args[:1] == ["--json"]:
@@ -231,6 +235,12 @@ def _worded(entry: Entry, given: Mapping[str, Any]) -> dict[str, Any]:
     if after and len(said) == 2 and " " in "".join(said):
         return {**others, name: said[0], after[0]: said[1]}
     return {**others, name: " ".join(said)}
+
+
+def _print_version(ctx: click.Context, _option: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        click.echo(f"carina {version()}")
+        ctx.exit()
 
 
 def _constellation() -> click.Option:

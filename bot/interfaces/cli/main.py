@@ -20,7 +20,6 @@ from bot.interfaces.cli.data_folder import data_folder, loaded, locale, source
 from bot.interfaces.cli.manifest import Entry, manifest, operation_entry
 from bot.interfaces.control import client
 from bot.interfaces.control.client import View
-from bot.interfaces.version import version
 from memory.store.data_folder import DataFolder
 from memory.store.errors import FolderLocked, StoreError
 from memory.store.records import replace
@@ -51,9 +50,6 @@ def main() -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    if arguments == ["--version"]:
-        click.echo(f"carina {version()}")
-        return 0
     speak(locale())
     read_on(source())
     speak_click()

@@ -105,8 +105,9 @@ def test_a_wrong_fault_point_is_a_wrong_setting(tmp_path: Path, fault: str) -> N
 
 def test_the_version_is_that_of_the_package(tmp_path: Path) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    done = carina(tmp_path, "--version", CARINA_HOME="/dev/null/x")  # asks for no configuration
-    assert (done.returncode, done.stdout, done.stderr) == (0, f"carina {project['version']}\n", "")
+    for words in (["--version"], ["--version", "status"]):
+        done = carina(tmp_path, *words, CARINA_HOME="/dev/null/x")  # asks for no configuration
+        assert (done.returncode, done.stdout, done.stderr) == (0, f"carina {project['version']}\n", "")
 
 
 # ---------------------------------------------------------------------------------------------------- a JSON log

@@ -57,20 +57,12 @@ def loaded(folder: Path, *words: str) -> tuple[str, set[str], float]:
     return done.stdout, set(modules), float(seconds)
 
 
-@pytest.mark.parametrize(
-    ("words", "limit"),
-    [
-        (["--version"], VERSION_SECONDS),
-        (["--help"], SECONDS),
-        (["facts", "--help"], SECONDS),
-        (["remind", "me", "--help"], SECONDS),
-    ],
-)
-def test_help_loads_the_parser_alone(tmp_path: Path, words: list[str], limit: float) -> None:
+@pytest.mark.parametrize("words", [["--help"], ["facts", "--help"], ["remind", "me", "--help"]])
+def test_help_loads_the_parser_alone(tmp_path: Path, words: list[str]) -> None:
     out, modules, seconds = loaded(tmp_path / "data", *words)
     assert out
     assert wrong(modules) == set()
-    assert seconds < limit * SLACK
+    assert seconds < SECONDS * SLACK
 
 
 @pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="a socket of the operating system's")
@@ -81,6 +73,17 @@ def test_a_command_that_a_service_answers_loads_the_socket_alone(answering: Data
     assert wrong(modules) == set()
     assert "importlib.metadata" not in modules
     assert seconds < SECONDS * SLACK
+
+
+def test_the_version_is_told_without_a_parser(tmp_path: Path) -> None:
+    code = "import sys, resource, carina; carina.main(); print(resource.getrusage(0).ru_utime, *sys.modules)"
+    command = [sys.executable, "-c", code, "--version"]
+    out = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True).stdout
+    told, rest = out.splitlines()
+    seconds, *modules = rest.split()
+    assert told.startswith("carina ")
+    assert not {"click", "msgspec", "bot.interfaces.cli.main"} & set(modules)
+    assert float(seconds) < VERSION_SECONDS * SLACK
 
 
 def test_status_without_a_service_loads_no_tables_and_no_service(tmp_path: Path) -> None:
