@@ -121,8 +121,8 @@ class TasksTool(AgendaTool[TaskArguments]):
                 return Outcome(say("changed: {task}", task=task_line(task, zone)), _task_data(task))
             case operation:
                 status = {"status": _MOVES[operation]}
-                task, before = tasks.change(tx, find_task(found, arguments.which), status, scope, context.now)
-                return Outcome(state_words(task), _task_data(task) | {"steps": len(before) - 1})
+                task, _ = tasks.change(tx, find_task(found, arguments.which), status, scope, context.now)
+                return Outcome(state_words(task), _task_data(task))
 
     def _changed(
         self, tx: Tx, context: ToolContext, arguments: TaskArguments, task: Task, among: list[Task], zone: str

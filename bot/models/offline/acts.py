@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from msgspec import Struct, structs
 
-from bot.models.base import Call
+from bot.models.base import Call, UserMessage
 from bot.models.offline.facts import Fact, Fit, Question, clauses, fit, misspelt, names_all
 from bot.models.offline.intents import STATEMENT, Intent, Parser
 from bot.models.offline.language import LONGEST, detect
@@ -125,8 +125,12 @@ def _ask(intent: Intent, context: Context) -> Lines:
     context.make(*newest, *heard, *orders)
     entries = _entries_found(context.hits(*first, *newest), context)
     said = _not_taken_back(_entries_found(context.hits(*heard), context), context.hits(*orders), context)
-    told = [_tell(each, question, context) for each in (entries, said)]
-    told += [_of_others([*entries, *said], asked, context), _tell(entries, question, context, misspelt)]
+    around = [each for each in context.turn.request.messages if isinstance(each, UserMessage) and each.overheard]
+    view = [Record("view", each.said, each.at, each.speaker, kind="message", role="overheard") for each in around]
+    overheard = _entries_found(view, context)
+    general = [one for one in overheard if one.own or not one.fact.language.search("speaker", one.text)]
+    told = [_tell(each, question, context) for each in (entries, said, general)]
+    told += [_of_others([*entries, *said, *overheard], asked, context), _tell(entries, question, context, misspelt)]
     best = min(filter(None, told), key=lambda each: each.beyond, default=None)  # the first that is no near miss
     unknown = Lines(context.language.say("picture" if context.files else "unknown"), beyond=True)
     return best or _planned(question, context) or unknown
@@ -176,7 +180,7 @@ def _told(one: FoundRecord, context: Context, *, several: bool) -> str:
     own = one.own and record.kind != "block" and one.fact.language is language
     said = language.shown(one.text) if own else language.say("quote", text=" ".join(one.text[:_LONG_TEXT].split()))
     mine = "listed" if several else "told" if language.begins("flowing", said) else "told_colon"
-    other = "listed_other" if several else "other_told"
+    other = "listed_other" if several else "other_said" if record.role == "overheard" else "other_told"
     phrase = "noted" if record.kind == "block" and not several else mine if one.own else other
     return context.told(phrase, said, record)
 
@@ -197,9 +201,9 @@ def _list_known(_intent: Intent, context: Context) -> Lines:
 def _look_back(intent: Intent, context: Context) -> Lines:
     first, last = date.fromisoformat(intent.when), date.fromisoformat(intent.other)
     days = {"since": f"{first}T00:00:00Z", "until": f"{last + timedelta(days=last < date.max)}T00:00:00Z"}
-    search = _searches("past", [intent.text], {"domain": "constellation_messages", **days}, context, _MOST_SAID * 2)
-    hits = [hit for hit in context.hits(*search) if hit.role != "system"]
-    heard = [hit for hit in hits if hit.text.strip() not in context.turn.said]
+    where = {"domain": "constellation_messages", "author": intent.name, **days}
+    hits = context.hits(*_searches("past", [intent.text], where, context, _MOST_SAID * 2))
+    heard = [hit for hit in hits if hit.role != "system" and hit.text.strip() not in context.turn.said]
     heard = [hit for hit in heard if context.language.stems(intent.text) & context.language.stems(hit.text)] or heard
     newest = sorted(heard, key=lambda hit: hit.order)[-_MOST_SAID:]
     phrase = "talked_none" if not heard else "talked_last" if len(heard) > len(newest) else "talked"
@@ -327,10 +331,8 @@ def _end(intent: Intent, context: Context) -> Lines:
     given = {"when": intent.when} if intent.when else {}
     calls = [context.call(f"end{row.id}", row.kind, operation=operation, which=row.id, **given) for row in named]
     context.make(*calls)
-    steps = sum(Record.read(context.data(call)).steps for call in calls if not context.failure(call))
-    more = context.language.say("and_steps", count=steps) if steps else ""
     said = [context.failure(call) or context.timed(phrase, Record.read(context.data(call))).text for call in calls]
-    return Lines("\n".join(said) + f" {more}".rstrip())
+    return Lines("\n".join(said))
 
 
 def _named(what: str, rows: list[Record], context: Context) -> list[Record]:

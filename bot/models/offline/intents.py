@@ -292,7 +292,7 @@ class Parser(Struct, frozen=True):
         if not days and topic:
             return None
         first, last = days or [today - timedelta(days=6), today]
-        return Intent("look_back", topic, when=first.isoformat(), other=last.isoformat())
+        return Intent("look_back", topic, "me" * bool(language.search("i_said", sentence)), str(first), str(last))
 
     def task(self, what: str) -> Intent:
         """A task, and until when it is to be done where that is said ("by friday")."""

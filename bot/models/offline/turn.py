@@ -38,8 +38,7 @@ class Record(Struct, frozen=True):
     """A row of a result: an entry, a message, a block, a reminder, a task, an event, or what a call did.
 
     `at`: when it was said, or is due. `mine`: whether the asker said it, where the tool knows; else names are compared.
-    `under`: the task of which it is a step; `steps`: how many ended with it. `ahead`: minutes before an event at which
-    it is told. `rang`: of a reminder that did and is not done yet, whether here, and when.
+    `under`: of which task it is a step. `ahead`: minutes ahead of an event. `rang`: of one not done yet, whether here and when.
     """
 
     id: str = ""
@@ -58,7 +57,6 @@ class Record(Struct, frozen=True):
     ahead: int = 0
     when: str = ""
     under: str = ""
-    steps: int = 0
     note: str = ""
     value: str = ""
     messages: int = 0

@@ -257,7 +257,7 @@ class Several(Partly):
     rows: ClassVar[list[dict[str, Any]]] = [
         {"id": "7", "text": "call mum", "rang": [True, "2026-11-22T14:00:00Z"]},
         {"id": "8", "text": "tea", "at": "2026-11-22T16:00:00Z"},
-        {"id": "9", "text": "move house", "steps": 1},
+        {"id": "9", "text": "move house"},
         {"id": "10", "text": "pack", "under": "9"},
     ]
 
@@ -267,7 +267,7 @@ class Several(Partly):
     [
         ("snooze all", [("reminders", "snooze", "7")], "I'll remind you again"),
         ("schlummer alle Erinnerungen", [("reminders", "snooze", "7")], "Ich erinnere dich"),
-        ("done with everything", [("tasks", "done", "9")], "Done: move house. Its open step too."),
+        ("done with everything", [("tasks", "done", "9")], "Done: move house."),
         ("全部終わった", [("tasks", "done", "9")], ""),
         ("cancel all reminders", [], "Should I cancel all of these?\n- call mum\n- tea"),
     ],
@@ -489,6 +489,13 @@ def test_what_was_only_overheard_is_not_done() -> None:
     meant = set_aside._replace(overheard=False)
     _, answer = complete(OfflineModel(lambda: NOW), Request("", (meant, hello), TOOLS))
     assert answer.calls, "unlike what was said to the agent"
+
+
+@pytest.mark.parametrize(("said", "question", "answer"), DATA["overheard"])
+def test_what_was_overheard_answers_a_question(said: str, question: str, answer: str) -> None:
+    talk = Talk()
+    talk.messages.append(UserMessage(said, said=said, at=NOW, speaker="Ana", overheard=True))
+    assert talk.say(question, speaker="Bo").startswith(answer or UNKNOWN)
 
 
 @pytest.mark.parametrize(

@@ -424,22 +424,6 @@ async def test_without_a_model_what_rang_last_and_what_is_due_then_is_meant(
             assert answer in service.platform.texts()[-1], text
 
 
-async def test_without_a_model_the_steps_that_go_with_a_task_are_told(tmp_path: Path) -> None:
-    async with running(tmp_path, without_a_model()) as service:
-        for number, title in enumerate(("clean the kitchen", "buy soap", "buy sponges"), 1):
-            await service.heard(said(f"new task: {title}", number))
-
-        def nest(tx: Tx) -> None:
-            first, second, third = (row["id"] for row in tx.all("SELECT id FROM tasks ORDER BY id"))
-            tx.run("UPDATE tasks SET parent_id = ? WHERE id = ?", (first, second))
-            tx.run("UPDATE tasks SET parent_id = ? WHERE id = ?", (second, third))
-
-        await service.write(nest)
-        await service.heard(said("cancel the task clean the kitchen", 4))
-        assert service.platform.texts()[-1] == "Canceled: “clean the kitchen”. Its 2 open steps too."
-        assert await service.column("SELECT id FROM tasks WHERE status = 'open'") == []
-
-
 def test_who_opted_out_is_told_nothing_ever_again(tx: Tx) -> None:
     kept = planned(tx)
     says(opted_out=True).remind(tx, firing(tx, kept))
