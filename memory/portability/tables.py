@@ -15,8 +15,8 @@ from memory.store.ids import AgentId, GroupId
 
 DERIVED = frozenset(
     [
-        "migration_checksums", "vector_models", "vector_spaces", "vectors", "vector_queue", "dream_changes",
-        "import_state", "import_audit", "budget_reservations", "pairing_codes",
+        "migration_checksums", "vector_models", "vector_spaces", "vectors", "vector_numbers", "vector_queue",
+        "dream_changes", "import_state", "import_audit", "budget_reservations", "pairing_codes",
     ]
 )  # fmt: skip
 """Indexes, the indexer's queues, records about the file itself, and data that lasts only minutes."""

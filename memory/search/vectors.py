@@ -48,6 +48,10 @@ class Question(Struct, frozen=True):
     vector: Vector
     among: RowSet
 
+    @property
+    def comparable(self) -> tuple[bytes, bytes]:
+        return sqlite.comparable(self.vector)
+
 
 class EmbeddedRow(Struct, frozen=True):
     """A row as it was embedded, with the embeddings of its texts in order."""
@@ -70,14 +74,13 @@ def nearest(rows: Rows, question: Question, limit: int) -> dict[int, float]:
     """The nearest rows, by their table's numbers, with the nearness of each one's nearest part: 1 the same, 0
     unrelated. Nearest first; of equals, the newer one first."""
     within, parameters = _allowed(question)
-    bits = sqlite.distances.bits.format("v.bits", "?")
-    cosine = sqlite.distances.cosine.format("c.vector", "?")
-    candidates = f"SELECT v.id FROM vectors v WHERE {within} ORDER BY {bits}, v.row DESC, v.part LIMIT ?"
+    bits, cosine = sqlite.distances.bits.format("v.bits"), sqlite.distances.cosine.format("n.digits")
+    candidates = f"SELECT v.row, v.id FROM vectors v WHERE {within} ORDER BY {bits}, v.row DESC, v.part LIMIT ?"
     most = max(_CANDIDATES, _PER_HIT * limit)
     found = rows.all(
-        f"SELECT c.row, min({cosine}) AS distance FROM vectors c WHERE c.id IN ({candidates}) "
+        f"SELECT c.row, min({cosine}) AS distance FROM ({candidates}) c JOIN vector_numbers n ON n.id = c.id "
         "GROUP BY c.row ORDER BY distance, c.row DESC LIMIT ?",
-        (question.vector, *parameters, signs(question.vector), most, max(limit, 0)),
+        (*question.comparable, *parameters, signs(question.vector), most, max(limit, 0)),
     )
     return {row[0]: 1.0 - row[1] for row in found}
 
@@ -85,22 +88,23 @@ def nearest(rows: Rows, question: Question, limit: int) -> dict[int, float]:
 def of_entry(rows: Rows, entry: EntryId) -> tuple[str, Vector] | None:
     """The current model's name and the vector of an entry's first part; None if there is none yet."""
     row = rows.one(
-        """SELECT m.name, v.vector FROM archival_entries e JOIN vectors v ON v.kind = 'entry' AND v.row = e.n
-           JOIN vector_spaces s ON s.id = v.space_id JOIN vector_models m ON m.id = s.model_id AND m.current = 1
+        """SELECT m.name, n.digits FROM archival_entries e JOIN vector_models m ON m.current = 1
+           JOIN vector_spaces s ON s.model_id = m.id AND s.kind = 'entry' AND s.audience = e.audience
+           JOIN vectors v ON v.space_id = s.id AND v.row = e.n JOIN vector_numbers n ON n.id = v.id
            WHERE e.id = ? ORDER BY v.part LIMIT 1""",
         (entry,),
     )
-    return None if row is None else (row[0], row[1])
+    return None if row is None else (row[0], sqlite.of_digits(row[1]))
 
 
 def similarities(rows: Rows, question: Question, numbers: Iterable[int]) -> dict[int, float]:
     """The nearness of given rows; those without a vector or out of scope are left out."""
     within, parameters = _allowed(question)
-    cosine = sqlite.distances.cosine.format("v.vector", "?")
+    cosine = sqlite.distances.cosine.format("n.digits")
     found = rows.all(
-        f"SELECT v.row, min({cosine}) FROM vectors v WHERE {within} AND v.row IN (SELECT value FROM json_each(?)) "
-        "GROUP BY v.row",
-        (question.vector, *parameters, list(numbers)),
+        f"SELECT v.row, min({cosine}) FROM vectors v JOIN vector_numbers n ON n.id = v.id "
+        f"WHERE {within} AND v.row IN (SELECT value FROM json_each(?)) GROUP BY v.row",
+        (*question.comparable, *parameters, list(numbers)),
     )
     return {row[0]: 1.0 - row[1] for row in found}
 
@@ -114,10 +118,10 @@ def sample(rows: Rows, question: Question, limit: int) -> list[float]:
     newest = f"WHERE {within} ORDER BY v.space_id DESC, v.row DESC, v.part DESC LIMIT {_SAMPLED}"
     ids = [row[0] for row in rows.all(f"SELECT v.id FROM vectors v {newest}", parameters)]
     chosen = ids[:: -(-len(ids) // max(limit, 1)) or 1]
-    cosine = sqlite.distances.cosine.format("v.vector", "?")
+    cosine = sqlite.distances.cosine.format("n.digits")
     found = rows.all(
-        f"SELECT 1.0 - {cosine} FROM vectors v WHERE v.id IN (SELECT value FROM json_each(?))",
-        (question.vector, chosen),
+        f"SELECT 1.0 - {cosine} FROM vector_numbers n WHERE n.id IN (SELECT value FROM json_each(?))",
+        (*question.comparable, chosen),
     )
     return [row[0] for row in found]
 
@@ -129,8 +133,8 @@ def tokens_of(rows: Rows, question: Question, numbers: Iterable[int]) -> dict[in
     """
     within, parameters = _allowed(question)
     found = rows.all(
-        f"SELECT v.row, v.tokens FROM vectors v WHERE {within} AND v.row IN (SELECT value FROM json_each(?)) "
-        "AND v.tokens IS NOT NULL ORDER BY v.row, v.part",
+        f"SELECT v.row, n.tokens FROM vectors v JOIN vector_numbers n ON n.id = v.id WHERE {within} "
+        "AND v.row IN (SELECT value FROM json_each(?)) AND n.tokens IS NOT NULL ORDER BY v.row, v.part",
         (*parameters, list(numbers)),
     )
     told: dict[int, bytes] = {}
@@ -228,9 +232,8 @@ def store(tx: Tx, model: str, embedded: Iterable[EmbeddedRow]) -> int:
 
 def _replace(tx: Tx, model: int, dimension: int, each: EmbeddedRow) -> None:
     of = each.of
-    mine = "kind = ? AND row = ?"
-    tx.run(f"DELETE FROM vectors WHERE {mine}", (of.kind, of.row))
-    tx.run(f"DELETE FROM vector_queue WHERE {mine}", (of.kind, of.row))
+    tx.run(_REMOVE, (of.row, of.kind, of.audience))
+    tx.run("DELETE FROM vector_queue WHERE kind = ? AND row = ?", (of.kind, of.row))
     space = _space(tx, model, of) if of.texts else None
     for part, (vector, tokens) in enumerate(each.made):
         if dimension_of(vector) != dimension:
@@ -239,10 +242,17 @@ def _replace(tx: Tx, model: int, dimension: int, each: EmbeddedRow) -> None:
                 dimension=dimension,
                 found=dimension_of(vector),
             )
-        values = {"space_id": space, "kind": of.kind, "row": of.row, "part": part}
         kept = tokens is not None and of.kind == "message" and part < _TOKEN_PARTS
         told = tokens.signs if tokens is not None and kept else None
-        tx.insert("vectors", {**values, "bits": signs(vector), "vector": vector, "tokens": told})
+        sql = "INSERT INTO vector_numbers (digits, tokens) VALUES (?, ?) RETURNING id"
+        number = tx.number(sql, (sqlite.to_digits(vector), told))
+        values = {"space_id": space, "row": of.row, "part": part, "bits": signs(vector), "id": number}
+        tx.insert("vectors", values)
+
+
+_REMOVE = """DELETE FROM vectors WHERE row = ?
+    AND space_id IN (SELECT id FROM vector_spaces WHERE kind = ? AND audience = ?)"""
+"""Takes the vectors of a row: of any model, since those of an earlier one stay until they are replaced."""
 
 
 def _space(tx: Tx, model: int, of: Embeddable) -> int:
@@ -255,7 +265,7 @@ def _space(tx: Tx, model: int, of: Embeddable) -> int:
 def refuse(tx: Tx, of: Sequence[Embeddable]) -> None:
     """Record that an embedder refused these rows' texts; `missing` skips them after the third time."""
     for each in of:
-        tx.run("DELETE FROM vectors WHERE kind = ? AND row = ?", (each.kind, each.row))  # of an earlier model
+        tx.run(_REMOVE, (each.row, each.kind, each.audience))
         tx.run("UPDATE vector_queue SET failed = failed + 1 WHERE kind = ? AND row = ?", (each.kind, each.row))
 
 
@@ -273,9 +283,10 @@ def choose(tx: Tx, model: str, dimension: int, own: str = "") -> bool:
     if known is not None and known["dimension"] == dimension and (own or known["current"]):
         return False
     if known is not None and known["dimension"] != dimension:  # another model with the same name
-        of_model = "FROM vectors WHERE space_id IN (SELECT id FROM vector_spaces WHERE model_id = ?)"
-        tx.run(f"INSERT OR IGNORE INTO vector_queue (kind, row) SELECT kind, row {of_model}", (known["id"],))
-        tx.run(f"DELETE {of_model}", (known["id"],))
+        of_model = "SELECT id FROM vector_spaces WHERE model_id = ?"
+        sql = "SELECT s.kind, v.row FROM vectors v JOIN vector_spaces s ON s.id = v.space_id WHERE s.model_id = ?"
+        tx.run(f"INSERT OR IGNORE INTO vector_queue (kind, row) {sql}", (known["id"],))
+        tx.run(f"DELETE FROM vectors WHERE space_id IN ({of_model})", (known["id"],))
     sql = """INSERT INTO vector_models (name, dimension) VALUES (?, ?)
              ON CONFLICT (name) DO UPDATE SET dimension = excluded.dimension"""
     tx.run(sql, (model, dimension))
@@ -283,11 +294,11 @@ def choose(tx: Tx, model: str, dimension: int, own: str = "") -> bool:
         return True
     tx.run("UPDATE vector_models SET current = (name = ?)", (model,))
     for kind in KINDS:
-        number, having = _NUMBER[kind], f"v.kind = '{kind}' AND s.id = v.space_id AND m.id = s.model_id"
+        number = _NUMBER[kind]
         tx.run(
-            f"""INSERT INTO vector_queue (kind, row) SELECT '{kind}', t.{number} FROM {_TABLE[kind]} t
-                WHERE {_LIVING[kind]} AND NOT EXISTS (SELECT 1 FROM vectors v, vector_spaces s, vector_models m
-                    WHERE v.row = t.{number} AND {having} AND m.current = 1)
+            f"""INSERT INTO vector_queue (kind, row) SELECT '{kind}', {number} FROM {_TABLE[kind]}
+                WHERE {_LIVING[kind]} AND {number} NOT IN (SELECT v.row FROM vectors v, vector_spaces s, vector_models m
+                    WHERE s.id = v.space_id AND s.kind = '{kind}' AND m.id = s.model_id AND m.current = 1)
                 ON CONFLICT DO UPDATE SET failed = 0"""
         )
     return True

@@ -78,7 +78,8 @@ OURS = {
 UNSHOWN = {
     "ids, times, numbers, digests and marks": "agent_messages agent_presence budget_reservations data_source_items "
     "dream_marks erasures gaps handoff_reads memory_block_writers migration_checksums passed_over people_rules "
-    "permission_votes sqlite_sequence turn_uses turns unshown_people vector_queue vector_spaces vectors",
+    "permission_votes sqlite_sequence turn_uses turns unshown_people vector_queue vector_spaces vectors "
+    "vector_numbers",
     "settings, and names that the configuration has": "agent_data_sources budgets constellation_blocks "
     "folder_attachments group_runs group_states model_usage person_states person_times shared_block_agents steering "
     "vector_models",

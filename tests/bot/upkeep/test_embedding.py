@@ -35,6 +35,7 @@ from memory.store.constellations import Constellations
 from memory.store.database import Database, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import PersonId
+from memory.store.sqlite import to_digits
 from tests.bot.stage import until
 from tests.captured_logs import capture_logs
 from tests.memory.parts import GUILD, NOON, STAR
@@ -184,9 +185,11 @@ async def test_of_a_long_block_that_changes_only_what_changed_is_embedded(
         again = [each for _, body, _ in server.asked for each in body["input"]][before:]
         assert 1 <= len(again) <= parts[0] // 2
         assert any("Now it rains." in each for each in again)
-        stored = await file.read(lambda rows: rows.all("SELECT vector FROM vectors ORDER BY part"))
+        stored = await file.read(
+            lambda rows: rows.all("SELECT digits FROM vectors v JOIN vector_numbers n ON n.id = v.id ORDER BY part")
+        )
         row = (await file.read(lambda rows: texts_of(rows, "block", [1])))[0]
-        assert [bytes(each[0]) for each in stored] == [to_vector(each) for each in numbers(list(row.texts))]
+        assert [bytes(each[0]) for each in stored] == [to_digits(to_vector(each)) for each in numbers(list(row.texts))]
 
 
 @pytest.mark.parametrize("status", [413, 200])
@@ -219,8 +222,8 @@ async def test_another_model_embeds_everything_again_and_clears_up(tmp_path: Pat
     server.usual = lambda texts: openai(texts, dimension=6)
     async with running(tmp_path, **remote(server, "new")) as (made, file):
         await all_done(made, file, 2)
-        lengths = "SELECT DISTINCT length(vector) FROM vectors"
-        await until(lambda: file.read(lambda rows: [row[0] for row in rows.all(lengths)] == [6]))
+        lengths = "SELECT DISTINCT length(digits) FROM vector_numbers"
+        await until(lambda: file.read(lambda rows: [row[0] for row in rows.all(lengths)] == [3]))
 
 
 async def test_it_rests_while_somebody_is_answered(tmp_path: Path, server: EmbeddingServer) -> None:

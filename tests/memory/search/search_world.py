@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
+from math import cos, pi, sin
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from memory.queue import messages
 from memory.queue.messages import NewMessage
 from memory.search import vectors
 from memory.search.all_domains import search
-from memory.search.embedding.base import Embedding, to_vector
+from memory.search.embedding.base import Embedding, Vector, to_vector
 from memory.search.query import Query, Results
 from memory.search.vectors import EmbeddedRow
 from memory.store.clock import to_text
@@ -25,7 +26,8 @@ STAR, MOON = AgentId("agent_star"), AgentId("agent_moon")
 HALL, ATTIC = PlaceId("discord:hall"), PlaceId("discord:attic")
 HERE = Scope(GUILD)
 MODEL = "test:plane"
-"""The embedder of `embed`: vectors of two numbers."""
+"""The embedder of `embed`: vectors in a plane."""
+_NUMBERS = 256
 
 
 class World:
@@ -82,7 +84,7 @@ def ids(results: Results) -> list[str]:
 
 def embed(tx: Tx, means: Mapping[str, tuple[float, float]]) -> None:
     """Give every row in which one of these words stands its vector; others get none."""
-    vectors.choose(tx, MODEL, 2)
+    vectors.choose(tx, MODEL, _NUMBERS)
     waiting = vectors.missing(tx, 1_000)
     for each in waiting:
         made = [_vector(text, means) for text in each.texts]
@@ -92,5 +94,11 @@ def embed(tx: Tx, means: Mapping[str, tuple[float, float]]) -> None:
             )
 
 
-def _vector(text: str, means: Mapping[str, tuple[float, float]]) -> bytes | None:
-    return next((to_vector(vector) for word, vector in means.items() if word in text), None)
+def _vector(text: str, means: Mapping[str, tuple[float, float]]) -> Vector | None:
+    return next((in_plane(*vector) for word, vector in means.items() if word in text), None)
+
+
+def in_plane(x: float, y: float) -> Vector:
+    """A point of the plane, in as many numbers as the vectors of embedders have."""
+    angles = (2 * pi * number / _NUMBERS for number in range(_NUMBERS))
+    return to_vector(x * cos(angle) + y * sin(angle) for angle in angles)

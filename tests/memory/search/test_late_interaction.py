@@ -9,6 +9,7 @@ from memory.search.vector_similarity import MOST_WORDS, SIMILAR, Closeness, Mean
 from memory.search.vectors import EmbeddedRow, Question, RowSet, tokens_of
 from memory.store.database import Rows, Tx
 from tests.memory.search.search_world import ATTIC, HERE, World, ids, look
+from tests.memory.search.vector_parts import STORED
 
 MODEL = "test:words"
 ZEROS, ONES, HALF = b"\x00" * 8, b"\xff" * 8, b"\xff" * 4 + b"\x00" * 4
@@ -67,7 +68,7 @@ def test_words_of_messages_are_kept_beside_their_vectors_and_go_with_them(world:
     world.keep("a puppy")
     tell(world, {"puppy": ONES})
     assert told(world.tx, [first, second], HERE) == {first: ONES, second: b""}
-    kept = world.tx.all("SELECT kind FROM vectors WHERE tokens IS NOT NULL")
+    kept = world.tx.all(f"SELECT s.kind {STORED} WHERE n.tokens IS NOT NULL")
     assert [row["kind"] for row in kept] == ["message", "message"], "of messages alone, once each"
     world.tx.run("UPDATE messages SET content = 'x', search_text = 'x' WHERE id = ?", (first,))
     assert told(world.tx, [first, second], HERE) == {second: b""}

@@ -23,10 +23,12 @@ from memory.store.clock import to_text
 from memory.store.database import Tx
 from memory.store.errors import Refused
 from memory.store.ids import AgentId, GuildId, PlaceId
+from memory.store.sqlite import of_digits, to_digits
 from tests.memory.parts import ANN, GUILD, NOON, STAR, delete_message, edit_message, keep, kept_of, opened
 from tests.memory.search.vector_parts import (
     DIMENSION,
     MODEL,
+    STORED,
     Asking,
     Near,
     asking,
@@ -199,10 +201,9 @@ def fill(tx: Tx, rows: list[tuple[str, Audience, int]]) -> None:
 def exact(tx: Tx, scope: Scope, asked: Asking) -> dict[tuple[str, int], float]:
     """The same by comparing every vector, in Python."""
     found: dict[tuple[str, int], float] = {}
-    sql = "SELECT v.kind, v.row, v.vector, s.audience FROM vectors v JOIN vector_spaces s ON s.id = v.space_id"
-    for kind, row, vector, audience in tx.all(sql):
+    for kind, row, digits, audience in tx.all(f"SELECT s.kind, v.row, n.digits, s.audience {STORED}"):
         if scope.may_use(audience):
-            near = cosine(asked.vector, vector)
+            near = cosine(asked.vector, of_digits(digits))
             found[kind, row] = max(near, found.get((kind, row), -2.0))
     return found
 
@@ -247,6 +248,20 @@ def test_candidates_are_taken_among_the_allowed_alone(tx: Tx, monkeypatch: pytes
     embed_all(tx)
     assert ids(nearest(tx, asking("tortoise", limit=0), HERE)) == []
     assert ids(nearest(tx, asking("tortoise", limit=1), HERE)) == [("message", message)]
+
+
+@pytest.mark.parametrize("dimension", [384, 385])
+@pytest.mark.parametrize("distances", [sqlite.distances, sqlite.PYTHON])
+def test_a_stored_vector_takes_half_the_bytes_and_is_nearly_as_near(
+    tx: Tx, distances: sqlite.Distances, dimension: int
+) -> None:
+    drawn = random.Random(dimension)
+    vector, other = (to_vector([drawn.gauss(0, 1) for _ in range(dimension)]) for _ in range(2))
+    stored = to_digits(vector)
+    assert len(stored) == 192 + dimension % 2
+    sql = f"SELECT 1 - {distances.cosine.format('?')}"
+    found = [tx.all(sql, (stored, *sqlite.comparable(question)))[0][0] for question in (vector, other)]
+    assert found == pytest.approx([1.0, cosine(other, vector)], abs=0.03)
 
 
 # -------------------------------------------------------------------------------------------------- without extension

@@ -20,6 +20,7 @@ from tests.memory.parts import ANN, HALL, NOON, STAR
 
 MODEL = "words"
 DIMENSION = 64
+STORED = "FROM vectors v JOIN vector_spaces s ON s.id = v.space_id JOIN vector_numbers n ON n.id = v.id"
 
 
 def pointing(text: str) -> Vector:
@@ -102,4 +103,4 @@ def cosine(left: Vector, right: Vector) -> float:
 
 def held(rows: Rows) -> Sequence[tuple[str, int]]:
     """Every vector that is kept: kind and row."""
-    return [(row[0], row[1]) for row in rows.all("SELECT kind, row FROM vectors ORDER BY id")]
+    return [(row[0], row[1]) for row in rows.all(f"SELECT s.kind, v.row {STORED} ORDER BY v.id")]

@@ -34,7 +34,9 @@ def waiting(t: Live) -> tuple[int, int]:
     try:
         rows = Rows(raw)
         waiting = rows.all("SELECT count(*) FROM vector_queue")
-        embedded = rows.all("SELECT count(DISTINCT row) FROM vectors WHERE kind = 'message'")
+        embedded = rows.all(
+            "SELECT count(DISTINCT row) FROM vectors JOIN vector_spaces s ON s.id = space_id WHERE kind = 'message'"
+        )
         return int(waiting[0][0]), int(embedded[0][0])
     finally:
         raw.close()

@@ -17,7 +17,6 @@ from memory.knowledge.fact_extraction import Category, Statement
 from memory.knowledge.facts import Source
 from memory.people import person_settings
 from memory.people.audience import Audience, Trust
-from memory.search.embedding.base import to_vector
 from memory.search.vector_similarity import Meaning
 from memory.store.database import Rows, Tx
 from memory.store.ids import AgentId, SessionId
@@ -28,7 +27,7 @@ from tests.bot.parts import ANN, BOB, HALL, NOON, call, channel, private, result
 from tests.bot.plain import search
 from tests.bot.services.calling import registry
 from tests.bot.stage import Service, Setting, running
-from tests.memory.search.search_world import MODEL, embed
+from tests.memory.search.search_world import MODEL, embed, in_plane
 
 TABLES = agents("Ant", "Bee").replace("tools = []", 'tools = ["recall", "search"]')
 TWO = f'{TABLES}[[groups]]\nname = "Pair"\nmembers = ["Ant", "Bee"]\n'
@@ -93,7 +92,7 @@ async def test_what_a_model_expects_in_the_answer_is_searched_for_with_the_quest
 
     async def meaning(text: str) -> Meaning | None:
         asked.append(text)
-        return Meaning(MODEL, to_vector((1.0, 0.0))) if text.endswith("clay") else None
+        return Meaning(MODEL, in_plane(1.0, 0.0)) if text.endswith("clay") else None
 
     asking = {"operation": "query"} if tool == "recall" else {}
     async with running(tmp_path, Setting(meaning=meaning)) as service:
@@ -131,7 +130,7 @@ async def test_nothing_is_shown_beside_a_hit_that_those_who_hear_may_not_know(se
 
 
 async def test_a_guess_is_told_as_one_wherever_it_is_shown_and_never_comes_to_mind_by_itself(tmp_path: Path) -> None:
-    about = Meaning(MODEL, to_vector((1.0, 0.0)))
+    about = Meaning(MODEL, in_plane(1.0, 0.0))
 
     async def meaning(_text: str) -> Meaning:
         return about
