@@ -38,7 +38,7 @@ class Record(Struct, frozen=True):
     """A row of a result: an entry, a message, a block, a reminder, a task, an event, or what a call did.
 
     `at`: when it was said, or is due. `mine`: whether the asker said it, where the tool knows; else names are compared.
-    `under`: of which task it is a step. `ahead`: minutes from notice to event. `rang`: if not done yet, whether here, and when.
+    `under`: of which task it is a step. `ahead`: minutes ahead of an event. `rang`: if not done, whether here and when.
     """
 
     id: str = ""
