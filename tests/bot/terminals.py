@@ -133,15 +133,15 @@ class Terminal:
 
 
 @contextmanager
-def serving(folder: Path, **more: str) -> Iterator[Process]:
-    """The program serving on a folder, ready, for as long as the block lasts."""
+def serving(folder: Path, *, until: str = '"ready"', **more: str) -> Iterator[Process]:
+    """The program serving on a folder, from when its log says `until` on, for as long as the block lasts."""
     log = folder / "service.log"
     with log.open("wb") as errors, Path(os.devnull).open("r+b") as nothing:
         streams = (nothing.fileno(), nothing.fileno(), errors.fileno())
         process = Process(("run", "--log-json"), environment(folder, **more), folder, streams)
     try:
         end = time.monotonic() + START_SECONDS
-        while '"ready"' not in log.read_text("utf-8"):
+        while until not in log.read_text("utf-8"):
             assert time.monotonic() < end, log.read_text("utf-8")
             time.sleep(0.02)
         yield process

@@ -7,6 +7,7 @@ runs, `bot.interfaces.cli.local_operations` does the work in this process.
 import functools
 import os
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
 from pathlib import Path
@@ -156,23 +157,22 @@ def _ask(question: str) -> None:
 
 
 def _reply(entry: Entry, arguments: Mapping[str, Any], view: View) -> client.Reply:
-    folder = DataFolder(data_folder(Path.cwd()))
+    """The reply of the service, or of this process; one that is just starting or stopping is waited for."""
+    folder, patience = DataFolder(data_folder(Path.cwd())), time.monotonic() + client.STARTING_SECONDS
     if entry.where == "alone":
         return _here(entry, arguments, view)
-    if client.is_used(folder):
-        seconds = None if entry.seconds is None else entry.seconds + _MARGIN
+    while True:
         try:
-            return client.ask(folder, entry.name, seconds, arguments=arguments, view=view)
-        except client.NoService as error:
-            if entry.where != "any":
+            if client.is_used(folder):
+                seconds = None if entry.seconds is None else entry.seconds + _MARGIN
+                return client.ask(folder, entry.name, seconds, arguments=arguments, view=view)
+            if entry.where == "service":
+                raise client.not_running(folder)
+            return _here(entry, arguments, view)
+        except (client.NoService, FolderLocked):  # else it was a command, and is over by now
+            if time.monotonic() > patience:
                 raise
-            try:
-                return _here(entry, arguments, view)  # it may have been a command that is over
-            except FolderLocked:
-                raise error from None
-    if entry.where == "service":
-        raise client.not_running(folder)
-    return _here(entry, arguments, view)
+        time.sleep(0.1)
 
 
 def _here(entry: Entry, arguments: Mapping[str, Any], view: View) -> client.Reply:

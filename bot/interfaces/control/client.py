@@ -18,6 +18,7 @@ from memory.store.errors import FolderLocked
 from texts import _, error_text
 
 CONNECT_SECONDS = 5.0
+STARTING_SECONDS = 8.0  # that a command waits for a service to accept commands, which may be starting
 LONGEST_REQUEST = 1 << 20
 
 T = TypeVar("T")

@@ -4,8 +4,9 @@ import asyncio
 import io
 import json
 import os
+import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import aclosing
+from contextlib import ExitStack, aclosing
 from pathlib import Path
 
 import pytest
@@ -215,6 +216,8 @@ def test_who_holds_the_folder_and_takes_no_commands_is_named(
     begin(tmp_path, "home")
     monkeypatch.setattr("memory.store.data_folder._LOCK_SECONDS", 0.0)
     monkeypatch.setattr("bot.interfaces.cli.chat.chat._BETWEEN_SECONDS", 0.5)
+    monkeypatch.setattr("bot.interfaces.cli.chat.chat.STARTING_SECONDS", 0.5)
+    monkeypatch.setattr("bot.interfaces.control.client.STARTING_SECONDS", 0.5)
     monkeypatch.setattr("sys.stdin", io.StringIO("hi\n"))
     with folder.lock():
         done = here(command)
@@ -242,18 +245,23 @@ def test_what_needs_the_folder_alone_names_the_service_and_says_what_to_do(tmp_p
         assert service.wait() == 0
 
 
-def test_a_holder_that_has_ended_meanwhile_is_not_waited_for(
-    tmp_path: Path, folder: DataFolder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_a_holder_that_ends_in_a_moment_is_waited_for(
+    tmp_path: Path, folder: DataFolder, here: Here, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asyncio.run(asyncio.to_thread(begin, tmp_path, "home"))
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("CARINA_HOME", str(folder.path))
-    monkeypatch.setattr(DataFolder, "holder", lambda _folder: 1)
-    assert main.run(["constellation", "list"]) == 0
-    assert "home" in capsys.readouterr().out
-    with folder.lock():
-        assert main.run(["constellation", "list"]) == 1
-    assert "Process 1 is using" in capsys.readouterr().err
+    begin(tmp_path, "home")
+    with ExitStack() as held:
+        held.enter_context(folder.lock())
+        monkeypatch.setattr("time.sleep", lambda _seconds: held.close())
+        assert "home" in here("constellation list").stdout
+
+
+@pytest.mark.parametrize("command", [["token", "create", "editor"], ["chat"]])
+def test_a_service_that_is_starting_is_waited_for(tmp_path: Path, folder: DataFolder, command: list[str]) -> None:
+    with serving(tmp_path, until=""):
+        while not folder.lock_file.exists():
+            time.sleep(0.01)
+        done = carina(tmp_path, *command, said="")
+    assert (done.returncode, done.stderr.count("using the data folder")) == (0, 0)
 
 
 async def test_a_service_that_hangs_is_named_and_not_waited_for_without_end(

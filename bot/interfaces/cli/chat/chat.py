@@ -23,7 +23,7 @@ from bot.interfaces.cli.data_folder import loaded
 from bot.interfaces.cli.local_operations import NOT_RUNNING
 from bot.interfaces.control.async_client import ServiceEnded
 from bot.interfaces.control.chat_events import ChatEvent, Idle
-from bot.interfaces.control.client import NoService
+from bot.interfaces.control.client import STARTING_SECONDS, NoService
 from memory.store.errors import FolderLocked
 from sources.terminal import ONCE, Message
 from texts import _, error_text, gettext_noop, speak
@@ -164,7 +164,7 @@ async def interactive(config: Config, constellation: str = "", *, dashboard: boo
     """Chat with a person at a terminal, or with a pipe: each of its lines waits for the previous answer."""
     stop = _Stop(signal.SIGINT, signal.SIGTERM)
     with stop.cancelable():
-        async with connect(config, constellation, dashboard=dashboard) as line:
+        async with connect(config, constellation, dashboard=dashboard, patience=STARTING_SECONDS) as line:
             if streams.is_interactive():
                 prompting = loaded("bot.interfaces.cli.chat.interactive_chat")  # loads the line editor
                 await prompting.PromptChat(config, line, stop.wanted).run(stop.started)

@@ -1,8 +1,10 @@
 """How a chat at the terminal reaches the service: over the control socket, or in this process."""
 
+import asyncio
 import secrets
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, suppress
 from typing import Any
 
 from msgspec import Struct
@@ -14,7 +16,7 @@ from bot.interfaces.cli.manifest import Entry, operation_entry
 from bot.interfaces.control import operations
 from bot.interfaces.control.async_client import holder_of
 from bot.interfaces.control.chat_events import ChatEvent, LineResult
-from bot.interfaces.control.client import Reply, View, decoded
+from bot.interfaces.control.client import NoService, Reply, View, connected, decoded
 from bot.interfaces.control.server import replies_of
 from memory.store.data_folder import DataFolder
 from memory.store.ids import snowflakes
@@ -78,9 +80,20 @@ class Connection(Struct, frozen=True):
 
 
 @asynccontextmanager
-async def connect(config: Config, constellation: str = "", *, dashboard: bool = False) -> AsyncIterator[Connection]:
-    """Connect to the service that runs on the data folder, or to one in this process that ends with the chat."""
-    if (holder := holder_of(DataFolder(config.home))) is not None:
+async def connect(
+    config: Config, constellation: str = "", *, dashboard: bool = False, patience: float = 0.0
+) -> AsyncIterator[Connection]:
+    """Connect to the service that runs on the data folder, or to one in this process that ends with the chat.
+
+    One that is just starting or stopping is waited for, at most for `patience` in seconds.
+    """
+    folder, latest = DataFolder(config.home), time.monotonic() + patience
+    while (holder := holder_of(folder)) is not None and time.monotonic() < latest:
+        with suppress(NoService):
+            connected(folder).close()
+            break
+        await asyncio.sleep(0.1)
+    if holder is not None:
         yield Connection(config, holder.call, constellation, own=False)
         return
     building = loaded("bot.app")  # loads the whole service
