@@ -305,8 +305,15 @@ async def test_an_operation_is_done_refused_and_asked_about(s: Site) -> None:
     assert [each["text"] for each in (await program.get("/api/v1/tasks.list")).json()] == ["water the plants"]
     assert (await program.get("/api/v1/tasks.list?done=true")).status_code == 200
     assert (await program.get("/api/v1/tasks.list?done=true&done=false")).status_code == 400
-    wrong = await program.post("/api/v1/tasks.add", json={"name": "x"})
+    wrong = await program.post("/api/v1/tasks.add", json={"titel": "x"})
     assert (wrong.status_code, wrong.json()["status"]) == (400, 400)
+    assert wrong.json()["detail"] == 'titel: unknown parameter; did you mean "title"?'
+    for query, words in (
+        ("tasks.list?limt=3", '"limit"?'),
+        ("cost?x=3", "known here: by, days"),
+        ("status?x=3", "has none"),
+    ):
+        assert (await program.get(f"/api/v1/{query}")).json()["detail"].endswith(words)
     assert (await program.get("/api/v1/halt.now")).status_code == 405
     assert (await program.get("/api/v1/nothing")).status_code == 404
     assert (await program.post("/api/v1/import.letta", json={})).status_code == 404, "its file is on the disk"

@@ -5,6 +5,7 @@ runs, `bot.interfaces.cli.local_operations` does the work in this process.
 """
 
 import functools
+import json
 import os
 import sys
 import time
@@ -21,6 +22,7 @@ from bot.interfaces.cli.data_folder import data_folder, loaded, locale, source
 from bot.interfaces.cli.manifest import Entry, manifest, operation_entry
 from bot.interfaces.control import client
 from bot.interfaces.control.client import View
+from bot.interfaces.problem import problem_details
 from memory.store.data_folder import DataFolder
 from memory.store.errors import FolderLocked, StoreError
 from memory.store.records import replace
@@ -67,7 +69,10 @@ def run(arguments: Sequence[str]) -> int:
             code = commands.main(list(arguments), "carina", standalone_mode=False)
         return code if isinstance(code, int) else 0
     except click.ClickException as error:
-        error.show()
+        if "--json" in arguments:
+            _print_problem(error.format_message(), error.exit_code)
+        else:
+            error.show()
         return error.exit_code
     except click.Abort:
         click.echo(_("Aborted!"), err=True)
@@ -76,8 +81,18 @@ def run(arguments: Sequence[str]) -> int:
         streams.drop_output()
         return 1
     except (CallError, UserError, StoreError, CommandFailed) as error:
-        click.echo(streams.wrapped(f"carina: {error_text(error)}"), err=True)
-        return error.code if isinstance(error, CommandFailed) else 2 if isinstance(error, CallError) else 1
+        code = error.code if isinstance(error, CommandFailed) else 2 if isinstance(error, CallError) else 1
+        if "--json" in arguments:
+            _print_problem(error_text(error), code)
+        else:
+            click.echo(streams.wrapped(f"carina: {error_text(error)}"), err=True)
+        return code
+
+
+def _print_problem(words: str, code: int) -> None:
+    """Print an error as the HTTP API answers with it, for a program that reads standard error."""
+    told = problem_details(422 if code == 1 else 400, words, "Not done")
+    click.echo(json.dumps(told, ensure_ascii=not streams.says_everything()), err=True)
 
 
 def _option_last(arguments: Sequence[str]) -> Sequence[str]:

@@ -2,7 +2,7 @@
 
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 
-from texts import _
+from bot.interfaces.problem import problem_details
 
 FOR_PROGRAMS = ("/api/", "/v1/", "/openapi.json", "/mcp", "/metrics")
 """Addresses for programs, which get errors as JSON."""
@@ -35,15 +35,7 @@ class Refusal(Exception):
 
 
 def problem(status: int, words: str, title: str = "") -> Response:
-    """An error for a program (RFC 9457)."""
-    titles = {
-        400: _("Bad request"),
-        401: _("Not signed in"),
-        403: _("Not allowed"),
-        404: _("Not found"),
-        409: _("Confirmation needed"),
-    }
-    body = {"type": "about:blank", "title": title or titles.get(status, "Error"), "status": status, "detail": words}
+    body = problem_details(status, words, title)
     return JSONResponse(body, status, _sign_in(status), media_type="application/problem+json")
 
 

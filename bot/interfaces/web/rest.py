@@ -9,6 +9,7 @@ from msgspec import Struct
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from starlette.responses import JSONResponse, Response
 
+from bot.config.problems import nearest
 from bot.errors import UserError
 from bot.interfaces.version import version
 from bot.interfaces.web.refusals import Refusal, problem
@@ -159,6 +160,15 @@ def _limit(given: Mapping[str, Any], takes: Mapping[str, Any]) -> int:
 
 async def _given(ctx: Context, declared: Operation) -> dict[str, Any]:
     """The arguments of a request. Raises Refusal."""
+    given = await _sent(ctx, declared)
+    taken = [*(each.name for each in declared.taken(Via.WEB)), *(_PART if declared.lists else ())]
+    if unknown := [name for name in given if name not in {*taken, *(each.name for each in declared.parameters)}]:
+        hint = nearest(unknown[0], taken) if taken else _("this operation has none")
+        raise Refusal(400, _("{name}: unknown parameter; {hint}", name=unknown[0], hint=hint))
+    return given
+
+
+async def _sent(ctx: Context, declared: Operation) -> dict[str, Any]:
     if ctx.request.method != "POST":
         many = {each.name for each in declared.parameters if each.kind == "many"}
         query = ctx.request.query_params

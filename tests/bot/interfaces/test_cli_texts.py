@@ -1,6 +1,7 @@
 """What commands say of what they did: a sentence for a person, one object for machines."""
 
 import asyncio
+import json
 import re
 from collections.abc import Callable
 from datetime import timedelta
@@ -110,11 +111,19 @@ def test_what_is_kept_and_erased_of_somebody_is_said_of_them_and_not_of_you(here
     assert "There were no words to look for" in receipt
 
 
-@pytest.mark.parametrize("more", ["", " --json"])
-def test_nobody_is_known_under_a_wrong_id(here: Here, more: str) -> None:
-    done = here(f"privacy see discord:8{more}")
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "carina: Nothing has ever been kept about discord:8. Is the ID correct?\n"
+def test_nobody_is_known_under_a_wrong_id(here: Here) -> None:
+    done, words = here("privacy see discord:8"), "Nothing has ever been kept about discord:8. Is the ID correct?"
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", f"carina: {words}\n")
+    for command, exit_code, status, detail in (
+        ("privacy see discord:8 --json", 1, 422, words),
+        ("remind list 7 --json", 2, 400, "This command does not take “7”."),
+        ("remind lits --json", 2, 400, "There is no command “lits”. Did you mean list?"),
+    ):
+        done = here(command)
+        assert (done.returncode, done.stdout) == (exit_code, "")
+        told = json.loads(done.stderr)
+        assert detail in told.pop("detail")
+        assert told == {"type": "about:blank", "title": "Not done", "status": status}
     here("privacy pause discord:8")
     assert here("privacy see discord:8").returncode == 0
 
