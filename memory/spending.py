@@ -1,6 +1,6 @@
 """Limits on spending for models, the cost of each call, and reservations for running calls, as rows without text."""
 
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 from typing import Any, Literal, TypeAlias, get_args
 
 from msgspec import Struct
@@ -193,19 +193,21 @@ By: TypeAlias = Literal["agent", "model", "purpose", "day"]
 _SPENT_SINCE = """
     SELECT coalesce((SELECT name FROM agents WHERE id = agent_id), agent_id, 'nobody'), model,
            CASE WHEN turn_id IS NULL THEN 'upkeep' WHEN person_id IS NULL THEN 'own work' ELSE 'answers' END,
-           substr(at, 1, 10), count(*), sum(input_tokens), sum(output_tokens), coalesce(sum(cost_usd), 0),
+           unixepoch(at) / 900 * 900, count(*), sum(input_tokens), sum(output_tokens), coalesce(sum(cost_usd), 0),
            sum(cost_usd IS NULL), sum(cache_read_tokens)
     FROM model_usage INDEXED BY model_usage_days WHERE substr(at, 1, 10) >= substr(:since, 1, 10) AND at >= :since
-    GROUP BY substr(at, 1, 10), agent_id, model, turn_id IS NULL, person_id IS NULL"""
+    GROUP BY unixepoch(at) / 900, agent_id, model, turn_id IS NULL, person_id IS NULL"""
 
 
-def bills(rows: Rows, since: datetime) -> dict[By, list[Bill]]:
-    """The calls since then by agent, model, purpose and day (UTC); newest day or highest cost first."""
+def bills(rows: Rows, since: datetime, zone: tzinfo) -> dict[By, list[Bill]]:
+    """The calls since then by agent, model, purpose and day in a zone; newest day or highest cost first."""
     kinds: tuple[By, ...] = get_args(By)
     sums: dict[By, dict[str, list[Any]]] = {by: {} for by in kinds}
-    for row in rows.all(_SPENT_SINCE, {"since": since}):
-        numbers = list(row)[len(kinds) :]
-        for by, of in zip(kinds, row, strict=False):
+    for agent, model, purpose, quarter, *numbers in rows.all(_SPENT_SINCE, {"since": since}):
+        day = (
+            datetime.fromtimestamp(quarter, zone).date().isoformat()
+        )  # in every zone, days begin at a quarter of an hour
+        for by, of in zip(kinds, (agent, model, purpose, day), strict=True):
             sums[by][of] = [one + more for one, more in zip(sums[by].get(of, [0] * len(numbers)), numbers, strict=True)]
     found = {by: [Bill(of, *numbers) for of, numbers in each.items()] for by, each in sums.items()}
     for each in found.values():

@@ -110,7 +110,7 @@ class _Maker:
         approvals, at_rest = answers.approvals, shared.at_rest
         await shared.choices.follow(self.database)
         await self.served.accounts.narrow_here(self.constellation.id, self.database)
-        spending = Spending(self.database, clock, deps.budgets)
+        spending = Spending(self.database, approvals.people, clock, self._zone, deps.budgets)
         await spending.load(at_start=not at_rest)
         jobs = self._jobs(approvals, deps)
         resume, fronts = (runtime.resume, self.served.release), tuple(shared.config.sources)

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from urllib.parse import quote
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -21,7 +22,7 @@ from bot.logs import setup_logs
 from bot.redactor import Redactor
 from bot.services.caller import Via, is_offered, owner_at_terminal
 from bot.services.system.demo import CONFIGURATION, write_demo
-from memory import agent_groups, jobs
+from memory import agent_groups, jobs, spending
 from memory.agenda import reminders
 from memory.people.audience import PUBLIC, Audience, Trust
 from memory.queue import inbox
@@ -29,7 +30,7 @@ from memory.queue.notifications import Kind, Notification, Place, Speaker
 from memory.store.clock import utc_now
 from memory.store.database import Tx
 from memory.store.faults import commit_point
-from memory.store.ids import PersonId, PlaceId, ReminderId
+from memory.store.ids import AgentId, PersonId, PlaceId, ReminderId
 from sources.names import source_name
 from sources.terminal import PERSON
 from tests.bot.stage import until
@@ -199,6 +200,37 @@ async def test_costs_are_told_by_purpose_and_with_what_was_cached(demo: Site) ->
     amounts = re.findall(r"\$(\d+\.\d+)", (await demo.get("/commands/cost")).text)
     assert any(float(each) >= 0.1 for each in amounts)
     assert all(len(each.partition(".")[2]) == (4 if 0 < float(each) < 0.1 else 2) for each in amounts), amounts
+
+
+async def test_a_command_after_a_slash_is_done_in_the_chat(s: Site) -> None:
+    for text, shown in (
+        ("/tasks add pay rent", "Added: pay rent"),
+        ("/TASKS", "- pay rent"),
+        ("/tasks done rent", "Completed: pay rent."),
+        ("/tasks done gym", "There is no task “gym” here."),
+        ("/events add dinner on Friday", 'href="/commands/events.add"'),
+        ("/remind me", 'href="/commands/remind.me"'),
+        ("/privacy erase", 'href="/commands/privacy.erase"'),
+        ("/task", "There is no /task in this chat."),
+        ("/help", "a slash, such as /tasks"),
+    ):
+        form = {"csrf": s.csrf, "text": text}
+        assert shown in (await s.browser.post("/chat/Carina", data=form, headers={"HX-Request": "true"})).text, text
+    assert "No open tasks" not in (await s.post("/chat/Carina", text="/tasks")).text
+    assert await s.call("inbox.list") == [], "nothing was said to the agent"
+    await said(s, " /tasks")
+    assert len(await s.call("inbox.list")) == 1
+
+
+@pytest.mark.parametrize("zone", ["Pacific/Kiritimati", "Pacific/Pago_Pago"])  # whose dates are never the same
+async def test_costs_are_of_days_of_the_reader(s: Site, zone: str) -> None:
+    await s.call("quiet", zone=zone)
+    spent, today = spending.ModelCost("m", 1, 1, 0, 0, 2.5), datetime.now(ZoneInfo(zone)).date().isoformat()
+    used = functools.partial(spending.record_upkeep, agent=AgentId("x"), guild=None, spent=spent, now=utc_now())
+    await s.app.database.write(_ARRIVE, used)
+    assert [each["day"] for each in await s.call("cost", by="day", days=1)] == [today]
+    page = (await s.get("/costs?days=1")).text
+    assert f'{{"labels": ["{today}"], "series": [{{"label": "Cost ($)", "scale": "$", "values": [2.5]' in page
 
 
 async def test_connections_name_their_entry_by_a_short_number(demo: Site) -> None:
@@ -658,7 +690,7 @@ async def test_words_of_ours_within_rows_are_in_the_language_of_the_reader(demo:
         ("/memory", ">Kern<", ">core<"),
         ("/memory?show=facts", ">Vorliebe<", "user_preference"),
         (f"/messages/{answered}", "Zustellung über API (gesendet)", "API (sent)"),
-        ("/commands/search", ">Suchen in", ">Search in"),
+        ("/commands/search", ">Bereich", ">Area"),
         ("/messages", ">Dashboard mit ", "the dashboard with"),
         ("/context", "<td>Kern</td>", "<td>core</td>"),
         ("/agents", ">reihum<", "round robin"),
@@ -816,7 +848,7 @@ async def test_the_schedule_shows_each_time_of_what_repeats(s: Site) -> None:
 
 async def test_the_schedule_shows_tasks_as_a_tree(s: Site) -> None:
     await s.call("tasks.add", title="move house")
-    await s.call("tasks.add", title="pack books", under="move house", field=("room=hall",))
+    await s.call("tasks.add", title="pack books", under="move house", field=("room=hall",), due="2030-01-02")
     await s.call("coord.assign", task="water the plants")
     await s.call("tasks.change", task="water the plants", state="in_progress")
     page = (await s.get("/schedule")).text
@@ -825,9 +857,19 @@ async def test_the_schedule_shows_tasks_as_a_tree(s: Site) -> None:
     assert "<bdi>room: hall</bdi>" in page
     assert "in progress" in page
     assert 'href="/commands/tasks.template.use"' in page
-    change = re.findall(r'<span class="text">pack books<.*?href="(/commands/tasks.change[^"]*)"', page, re.DOTALL)
-    ((task,),) = [re.findall(r'<option value="(\d+)" selected>pack', (await s.get(each)).text) for each in change[:1]]
-    await s.call("tasks.change", task=task, under="none")
+    change = re.search(r'<span class="text">pack books<.*?href="(/commands/tasks.change[^"]*)"', page, re.DOTALL)
+    assert change is not None
+    form = (await s.get(html.unescape(change[1]))).text
+    for present in (
+        "selected>pack",
+        'value="pack books"',
+        "selected>Medium",
+        'value="2030-01-02"',
+        "selected>move",
+        ">room=hall</",
+    ):
+        assert present in form
+    await s.call("tasks.change", task="pack books", title="pack books", under="none", notes="none")
     assert re.findall(r'<li class="step(\d)">.{30,60}pack books', (await s.get("/schedule")).text) == ["0"]
     await s.call("remind.me", text="call the bank", when="in 30 minutes")
     page = (await s.get("/schedule")).text

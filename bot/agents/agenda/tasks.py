@@ -1,6 +1,8 @@
 """Tasks as people and models refer to them: which one is meant, and what to change."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Protocol, TypeVar
 
@@ -12,7 +14,7 @@ from memory.store.clock import to_text
 from memory.store.database import Tx, Value
 from memory.store.errors import Refused
 from memory.store.ids import SHORTEST, code
-from scheduler.dates import read_when
+from scheduler.dates import find_when, read_when
 from scheduler.triggers import DateTrigger
 from sources.text import one_line
 from texts import DAY_END, gettext_lazy, gettext_noop, join_lazy
@@ -22,11 +24,13 @@ N = TypeVar("N", bound="HasId")
 
 NONE = "none"
 """In place of a time or a task: remove it."""
+_BEFORE_DATE = re.compile(r"\b(for|before|after|of|the|für|vor|nach|den|der)$", re.IGNORECASE)
+"""Words that say nothing without the date behind them, as in "buy tickets for Friday"."""
 _TIMES: Mapping[int, str] = {}  # where nothing is due
 
 
 class TaskChanges(Struct, frozen=True):
-    """Changes to a task; empty fields stay. "none" removes `due`, `under` and `after`."""
+    """Changes to a task; empty fields stay. "none" removes `notes`, `due`, `under` and `after`."""
 
     title: str = ""
     notes: str = ""
@@ -41,8 +45,10 @@ class TaskChanges(Struct, frozen=True):
 
     def columns(self, tx: Tx, task: Task, among: Sequence[Task], now: datetime, zone: str) -> dict[str, Value]:
         """The changes as columns of a task; other tasks are looked up in `among`. Raises Refused."""
-        given = {"title": self.title, "notes": self.notes.strip(), "status": self.status, "priority": self.priority}
+        given = {"title": self.title, "status": self.status, "priority": self.priority}
         found: dict[str, Value] = {name: value for name, value in given.items() if value}
+        if notes := self.notes.strip():
+            found["notes"] = "" if notes == NONE else notes
         if self.due:
             found["due_at"] = None if self.due == NONE else _due(self.due, now, zone)
         if self.under:
@@ -109,6 +115,17 @@ def tree(found: Sequence[T], place: Callable[[T], tuple[str, str]]) -> list[tupl
                 yield from under(own, depth + 1)
 
     return list(under("", 0))
+
+
+def split_title(title: str, now: datetime, zone: str) -> tuple[str, str]:
+    """A title and the date with which it ends, as reminders read it; empty if it ends with none."""
+    with suppress(Refused):
+        found = find_when(title, now, zone, alone=DAY_END)
+        if found is None or not isinstance(found.trigger, DateTrigger):
+            return title, ""
+        if (rest := found.rest.rstrip(" ,;:")) and " ".join(title.split()).startswith(rest):
+            return title if _BEFORE_DATE.search(rest) else rest, found.said
+    return title, ""
 
 
 def _due(words: str, now: datetime, zone: str) -> str:

@@ -7,6 +7,7 @@ from datetime import date, datetime, timedelta
 from functools import partial
 from itertools import groupby
 from typing import Any
+from urllib.parse import urlencode
 
 from msgspec import Struct
 from starlette.responses import Response
@@ -20,7 +21,7 @@ from bot.services.memory.context import Preview
 from bot.services.people.approvals import RequestRow
 from bot.services.people.place_settings import MODES
 from bot.services.people.privacy import PersonCounts
-from bot.services.people.tasks import as_tree
+from bot.services.people.tasks import TaskRow, as_tree
 from bot.services.registry import Operation
 from bot.services.results import Result
 from bot.services.system.jobs import JobRow
@@ -62,20 +63,20 @@ class Due(Struct, frozen=True, order=True):
 async def overview(ctx: Context) -> Response:
     """How everything is, and what has to be seen to."""
     done = await outcome(ctx)
-    status, day, week, waiting, undelivered, jobs = await asyncio.gather(
+    status, budgets, week, waiting, undelivered, jobs = await asyncio.gather(
         ctx.call("status"),
-        ctx.try_call("cost", days=1, by="day"),
+        ctx.rows("budget.list"),
         ctx.try_call("inbox.days", days=_WEEK),
         ctx.try_call("permits.list"),
         ctx.rows("outbox.list"),
         ctx.rows("jobs.list"),
     )
     soon = ctx.web.clock() + _SOON
-    budget = None if isinstance(day, str) else next((b for b in day.budgets.rows if b.each == "day" and b.usd), None)
-    if budget is None:
+    budget = next((each for each in budgets if (each.of, each.each) == ("constellation", "day") and each.usd), None)
+    if budget is not None:  # of a day in UTC
+        cost = budget.usd - budget.usd_left
+    else:
         cost = 0.0 if isinstance(week, str) else week.rows[-1].cost_usd
-    else:  # budgets are of days in UTC
-        cost = sum(bill.cost_usd for bill in day.bills[:1])
     return ctx.page(
         "overview.html", title=_("Overview"), service=status, cost=cost, budget=budget,
         week=None if isinstance(week, str) else week,
@@ -166,7 +167,8 @@ async def costs(ctx: Context) -> Response:
     days = days if days in _DAYS else 30
     found = await ctx.call("cost", days=days)
     bills = found.every["day"]
-    by_day, today = {bill.of: bill for bill in bills}, ctx.web.clock().date()
+    zone = zone_of((await ctx.web.services.registry.plain(ctx.caller())).zone)
+    by_day, today = {bill.of: bill for bill in bills}, ctx.web.clock().astimezone(zone).date()
     each_day = [(today - timedelta(days=back)).isoformat() for back in reversed(range(days))]
     spent = [by_day.get(day) for day in each_day]
     plot = {
@@ -213,8 +215,16 @@ async def schedule(ctx: Context) -> Response:
     return ctx.page(
         "schedule.html", title=_("Schedule"), days=_calendar(now, local), now_at=_week_share(now, now), jobs=own,
         week={kind: [(at, each) for at, each in shares if 0 <= at < 1 and each.kind == kind] for kind in _KINDS},
-        reminders=reminders.rows, events=events.rows, tasks=lists, zone=zone, **done,
+        reminders=reminders.rows, events=events.rows, tasks=lists, present=_present, zone=zone, **done,
     )  # fmt: skip
+
+
+def _present(task: TaskRow) -> str:
+    """The values that a form for changing a task begins with."""
+    due = "" if task.due is None else f"{task.due:%Y-%m-%d}{'' if task.due.time() == DAY_END else f' {task.due:%H:%M}'}"
+    fields = "\n".join(f"{name}={value}" for name, value in task.fields.items())
+    given = {"task": task.id, "title": task.text, "notes": task.notes, "state": task.status, "due": due}
+    return urlencode({**given, "priority": task.priority, "under": task.step_of, "field": fields})
 
 
 def _own(jobs: Sequence[JobRow]) -> list[JobRow]:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
@@ -16,7 +16,7 @@ from bot.services.caller import Caller
 from bot.services.names import find_agent, require_suggested, unnamed
 from bot.services.registry import CHANGES, Arguments, Param, Suggestions, operation, suggestions
 from bot.services.results import ActionReport, Entry, Listing, Markup, Result, Row, report
-from bot.services.transactions import Service, commit, reads
+from bot.services.transactions import ZonedService, commit, reads
 from memory import agents, spending
 from memory.people.audience import Audience, Scope
 from memory.people.identities import audience_called, person_called
@@ -25,6 +25,7 @@ from memory.store.database import Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import PersonId
 from scheduler.descriptions import date_words
+from scheduler.zones import instant, zone_of
 from texts import _, gettext_noop, money_text, ngettext, ngettext_noop, number_text
 
 _SWEEP = commit_point("budget.sweep")
@@ -41,8 +42,10 @@ _THIS = {
 }
 
 _Period = Annotated[Literal["day", "month"], Param("Per day or per month")]
-_Of = Annotated[str, Param("What it limits, as listed", example="agent:Carina", suggests="budgets set by command")]
-_Days = Annotated[int, Field(ge=1, le=3_660), Param("How many days to look back")]
+_Of = Annotated[
+    str, Param("What it limits, as listed", metavar="WHAT", example="agent:Carina", suggests="budgets set by command")
+]
+_Days = Annotated[int, Field(ge=1, le=3_660), Param("How many days to look back, including today")]
 _By = Annotated[By, Param("Group the costs by")]
 
 
@@ -52,6 +55,7 @@ class SetBudget(Arguments):
         Field(max_length=100),
         Param(
             "What it limits: constellation, jobs, agent:NAME, person or guild, or one person or server by ID",
+            metavar="WHAT",
             example="agent:Carina",
             suggests="spending",
         ),
@@ -160,7 +164,7 @@ def configured_budgets(config: Config) -> Budgets:
     return Budgets({(each.subject, each.period): each for each in limits}, thresholds, config.model.default)
 
 
-class Spending(Service, frozen=True):
+class Spending(ZonedService, frozen=True):
     """The budgets of one constellation; `kept` is what every turn consults."""
 
     titles: ClassVar = {"budget": "Limit spending on language models"}
@@ -177,8 +181,12 @@ class Spending(Service, frozen=True):
 
     @operation("cost", "Show what models cost", Action.COST)
     async def cost(self, caller: Caller, days: _Days = 30, by: _By = "model") -> Cost:
-        since = self.clock() - timedelta(days=days)
-        found = await self.database.read(lambda rows: spending.bills(rows, since))
+        def read(rows: Rows) -> dict[By, list[Bill]]:
+            zone = zone_of(self.zone_of(rows, caller))
+            first = self.clock().astimezone(zone).date() - timedelta(days=days - 1)
+            return spending.bills(rows, instant(datetime.combine(first, time.min), zone), zone)
+
+        found = await self.database.read(read)
         every = {kind: tuple(map(BillRow.of_bill, bills)) for kind, bills in found.items()}
         return Cost(days=days, by=by, bills=every[by], every=every, budgets=await self.list_budgets(caller))
 

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from bot.agents.agenda.tasks import NONE, TaskChanges, find_task, tree
+from bot.agents.agenda.tasks import NONE, TaskChanges, find_task, split_title, tree
 from bot.agents.permissions import who_may
 from bot.agents.permissions.who_may import Action
 from bot.services.caller import Caller
@@ -55,7 +55,6 @@ STATES = {
 }
 _Named = Annotated[str, Field(min_length=1, max_length=300)]
 _Words = Annotated[str, Field(max_length=300)]
-_Due = Annotated[str, Field(max_length=200), Param("Due date, such as “Friday at 18:00”")]
 _Under = Annotated[_Words, Param("Parent task", metavar="TASK", suggests="tasks")]
 _After = Annotated[_Words, Param("Task that must be done first", metavar="TASK", suggests="tasks")]
 _Fields = Annotated[tuple[str, ...], Param("Custom field, such as room=kitchen", metavar="NAME=VALUE")]
@@ -69,8 +68,14 @@ _Title = Annotated[str, Field(max_length=300), Param("Title of the task (default
 
 
 class AddTask(Arguments):
-    title: Annotated[_Named, Param("What to do", example="water the plants", words=True)]
-    due: _Due = ""
+    title: Annotated[
+        _Named, Param("What to do, and optionally until when", example="water the plants on Friday", words=True)
+    ]
+    due: Annotated[
+        str,
+        Field(max_length=200),
+        Param("Due date, such as “Friday at 18:00”; “none” for a title that ends with a date"),
+    ] = ""
     priority: Annotated[Priority, Param("How urgent it is")] = Priority.MEDIUM
     under: _Under = ""
     after: _After = ""
@@ -80,7 +85,7 @@ class AddTask(Arguments):
 class ChangeTask(Arguments):
     task: _Task
     title: Annotated[_Words, Param("New title", metavar="TEXT")] = ""
-    notes: Annotated[str, Field(max_length=4_000), Param("Notes about the task", metavar="TEXT")] = ""
+    notes: Annotated[str, Field(max_length=4_000), Param("Notes about the task, or “none”", metavar="TEXT")] = ""
     state: Annotated[Status | None, Param("Status of the task", labels={"cancelled": "Canceled"})] = None
     priority: Annotated[Priority | None, Param("How urgent it is")] = None
     due: Annotated[str, Field(max_length=200), Param("Due date, such as “Friday at 18:00”, or “none”")] = ""
@@ -153,14 +158,15 @@ class TaskLists(ZonedService, frozen=True):
     def add_task(self, tx: Tx, caller: Caller, arguments: AddTask) -> Entry[TaskRow]:
         now, zone, among = self.clock(), self.zone_of(tx, caller), self._reach(tx, caller)
         above = find_task(among, arguments.under) if arguments.under not in ("", NONE) else None
+        title, due = (arguments.title, arguments.due) if arguments.due else split_title(arguments.title, now, zone)
         if above is not None and above.shared:
             by = By(Scope(above.audience), caller.trust, now, person=caller.person)
-            task = coordination.assign(tx, by, arguments.title, None)
+            task = coordination.assign(tx, by, title, None)
         else:
             audience = caller.alone.scope.audience
-            task = tasks.add(tx, Task(arguments.title, caller.person, audience, caller.trust, now))
+            task = tasks.add(tx, Task(title, caller.person, audience, caller.trust, now))
         wanted = TaskChanges(
-            priority=arguments.priority, due=arguments.due, under=arguments.under, after=arguments.after,
+            priority=arguments.priority, due=due, under=arguments.under, after=arguments.after,
             fields=_fields(arguments.field),
         )  # fmt: skip
         columns = wanted.columns(tx, task, _alike(among, task), now, zone)
@@ -182,7 +188,9 @@ class TaskLists(ZonedService, frozen=True):
             arguments.title, arguments.notes, arguments.state, arguments.priority, arguments.due,
             under=arguments.under, after=arguments.after, fields=_fields(arguments.field),
         )  # fmt: skip
-        columns = wanted.columns(tx, task, _alike(found, task), now, zone)
+        same = {"title": task.title, "notes": task.notes, "fields": tasks.with_fields(task, {})}
+        changed = wanted.columns(tx, task, _alike(found, task), now, zone).items()
+        columns = {name: value for name, value in changed if name not in same or value != same[name]}
         if not columns:
             raise Refused("Say what to change.")
         return Entry(done=_("Changed"), row=TaskRow.of(self._put(tx, caller, task, columns)[0], zone))

@@ -47,6 +47,24 @@ async def desk(database: Database) -> Harness:
     return found
 
 
+@pytest.mark.parametrize(
+    ("title", "kept", "due"),
+    [
+        ("pay rent, by friday", "pay rent", True),
+        ("buy tickets for Friday", "buy tickets for Friday", True),
+        ("Miete zahlen am Freitag", "Miete zahlen", True),
+        ("buy the Sunday Times", "buy the Sunday Times", False),
+        ("water plants every monday", "water plants every monday", False),
+        ("friday", "friday", False),
+    ],
+)
+async def test_a_title_that_ends_with_a_date_is_due_then(desk: Harness, title: str, kept: str, *, due: bool) -> None:
+    made = (await desk("tasks.add", title=title)).data()
+    assert (made["text"], made["due"] is not None) == (kept, due)
+    exact = (await desk("tasks.add", title=title, due="none")).data()
+    assert (exact["text"], exact["due"]) == (title, None)
+
+
 @pytest.mark.parametrize("under", ["move house", "pack books", "buy boxes"])
 async def test_a_task_cannot_stand_under_itself(desk: Harness, under: str) -> None:
     before = await desk.tree()
