@@ -40,7 +40,8 @@ CODES = pytest.mark.parametrize("code", texts.LANGUAGES)
 
 
 def test_no_text_points_to_a_file_that_an_installed_program_lacks() -> None:
-    assert [each.id for each in MESSAGES if re.search(r"docs/|README|CONTRIBUTING", str(each.id))] == []
+    missing = re.compile(r"docs/|README|CONTRIBUTING|CHANGELOG|(carina|env)\.example")
+    assert [each.id for each in MESSAGES if missing.search(str(each.id))] == []
 
 
 def forms(said: object) -> tuple[str, ...]:

@@ -385,7 +385,11 @@ def _check_groups(config: Config) -> Iterator[str]:
         yield unmet(f"{file}: agents", _("none"), _("at least one, or no agents key at all, to get the default agent"))
     elif not config.groups:
         found = _("none for {count} agents", count=len(agents))
-        wanted = _("one or more [[groups]] tables, one of them with default = true; carina.example.toml has examples")
+        wanted = _(
+            'a [[groups]] table with name = "Main" and default = true, and below it, for each agent that answers, a '
+            '[[groups.members]] table such as agent = "{agent}"',
+            agent=agents[0],
+        )
         yield unmet(f"{file}: groups", found, wanted)
     yield from group_problems(file, config.groups, agents)
 

@@ -123,9 +123,12 @@ def _file_problem(item: ErrorDetails, data: Any, root: type[BaseModel]) -> str:
     if item["type"] == "extra_forbidden":
         name = str(item["loc"][-1])
         if re.sub(r"\[[^]]*]|(?<=^mcp\.)[^.]+\.", "", key) in _REMOVED:
-            return _("{key}: this setting was removed; delete it (CHANGELOG.md gives the reason)", key=key)
+            return _("{key}: this setting was removed; delete it", key=key)
         if _SECRET_NAMES.search(name):
-            return _("{key}: unknown key; secrets belong in the environment or in .env, see .env.example", key=key)
+            return _(
+                "{key}: unknown key; secrets belong in the environment or in .env, where `carina init` writes them",
+                key=key,
+            )
         if moved := _MOVED.get(key):
             return _("{key}: moved; write it as {moved}", key=key, moved=moved)
         return _("{key}: unknown key; {hint}", key=key, hint=nearest(name, model.model_fields if model else ()))

@@ -210,7 +210,10 @@ def test_a_whole_file_is_read(tmp_path: Path) -> None:
             '[[groups]]\nname = "a"\ndefault = true\n[[groups]]\nname = "b"\ndefault = true\n',
             'groups: found "a", "b" with default = true; expected exactly one',
         ),
-        ('[[agents]]\nname = "a"\n[[agents]]\nname = "b"\n', "groups: found none for 2 agents; expected one or more"),
+        (
+            '[[agents]]\nname = "a"\n[[agents]]\nname = "b"\n',
+            "groups: found none for 2 agents; expected a [[groups]] table",
+        ),
         ('[[agents]]\nname = "a"\n[[agents]]\nname = "A"\n', 'agents: found two named "a"; expected different names'),
         ("agents = []\n", "agents: found none; expected at least one"),
         ("limits = 3\n", "limits: found 3; expected a table"),

@@ -26,6 +26,8 @@ from tests.wire.model import Answer, Hang, ModelServer
 
 pytestmark = [pytest.mark.browser, pytest.mark.skipif(not chromium(), reason="no Chromium is installed")]
 _WRITE = commit_point("test.demo")
+_LABELS = """[...document.querySelectorAll("#graph text:not(.covered)")].filter((each) => each.textContent)
+    .map((each) => each.getBoundingClientRect()).map(({ left, top, right, bottom }) => [left, top, right, bottom])"""
 PAGES = (
     "/", "/chat/Carina", "/approvals", "/search?text=Lisbon", "/memory", "/memory?show=entries", "/memory?show=journal",
     BLOCK, "/graph", "/nights", "/context", "/messages", "/schedule", "/costs", "/agents", "/agents/Carina",
@@ -87,6 +89,12 @@ async def test_every_page_is_sound(tmp_path: Path, *, phone: bool, dark: bool, f
         assert [*wrong, *wrong_there] == []
 
 
+def covers(one: list[float], other: list[float]) -> bool:
+    """Whether two labels cover each other, by more than a pixel."""
+    (left, top, right, bottom), (left2, top2, right2, bottom2) = one, other
+    return min(right, right2) - max(left, left2) > 1 and min(bottom, bottom2) - max(top, top2) > 1
+
+
 async def violations(page: Page, address: str) -> list[str]:
     """What axe finds on a page, and whether it is wider than the screen."""
     await page.goto(address)
@@ -97,6 +105,35 @@ async def violations(page: Page, address: str) -> list[str]:
         where = each["nodes"][0]["html"][:160]
         found.append(f"{address}: {each['id']}: {where} {each['nodes'][0].get('failureSummary', '')[:200]}")
     return found
+
+
+@pytest.mark.parametrize("phone", [False, True])
+async def test_no_label_of_the_graph_covers_another(tmp_path: Path, *, phone: bool) -> None:
+    async with demo(tmp_path) as s, browser() as made:
+        page, wrong = await signed_in(made, s, phone=phone)
+        await page.goto(f"{s.address}/graph")
+        for step in ("all", "one"):
+            if step == "one":
+                await page.locator("#graph g", has_text="Robin").press("Enter")
+            labels = await page.evaluate(_LABELS)
+            assert len(labels) > 10
+            over = [a for n, a in enumerate(labels) for b in labels[:n] if covers(a, b)]
+            assert over == []
+            assert all(
+                left >= 0 and right <= (PHONE if phone else WIDE)["width"] for left, _top, right, _bottom in labels
+            )
+        assert wrong == []
+
+
+async def test_a_command_in_the_chat_is_answered_below_it(tmp_path: Path) -> None:
+    async with site(tmp_path) as s, browser() as made:
+        page, wrong = await signed_in(made, s)
+        await page.goto(f"{s.address}/chat/Carina")
+        await page.fill("textarea", "/tasks add pay rent")
+        await page.keyboard.press("Enter")
+        await page.wait_for_selector("#talk :text('Added: pay rent')")
+        assert await page.input_value("textarea") == ""
+        assert wrong == []
 
 
 async def test_a_request_is_denied_and_a_block_restored_by_keyboard_alone(tmp_path: Path) -> None:

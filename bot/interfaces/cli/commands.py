@@ -173,11 +173,16 @@ def _command(name: str, entry: Entry, perform: Perform) -> click.Command:
         parameters.append(click.Option(["--yes"], is_flag=True, help=_("Do not ask for confirmation.")))
     parameters.append(_constellation())
     parameters.append(click.Option(["--json", "as_json"], is_flag=True, help=_("Print JSON."), hidden=_in_chat()))
-    told = [f"{each.metavar}: {sentence(_(each.help))}" for each in entry.parameters if each.positional]
+    told = [f"{each.metavar}: {_argument_help(each)}" for each in entry.parameters if each.positional]
     return _Command(
         name, callback=run, params=parameters, help="\n\n".join([sentence(_(entry.summary)), *told]),
         short_help=sentence(_(entry.summary)), hidden=entry.renamed, entry=entry,
     )  # fmt: skip
+
+
+def _argument_help(told: ParameterEntry) -> str:
+    words = _(told.help)
+    return sentence(f"{words}: {', '.join(told.choices)}" if told.choices else words)
 
 
 class _Command(click.Command):

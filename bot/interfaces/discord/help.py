@@ -47,7 +47,8 @@ _HELP = (
     ),
     gettext_noop(
         "**For the owner and admins**: everything under `/admin` and `/owner`, such as `/admin status`, "
-        "`/admin mode`, `/owner people` and `/admin halt`."
+        "`/admin mode`, `/owner people` and `/admin halt`. The service's log is on the page *Logs* of the dashboard, "
+        "which `carina dashboard` opens."
     ),
 )
 

@@ -12,20 +12,30 @@ from starlette.responses import HTMLResponse, Response
 from bot.interfaces.web.conversations import Answer, AnswerStage, Conversation, PartialAnswer
 from bot.interfaces.web.refusals import Refusal
 from bot.interfaces.web.render import render
-from bot.interfaces.web.request import FAILURES, Context, outcome
+from bot.interfaces.web.request import FAILURES, Context, offered, outcome
 from bot.interfaces.web.request_checks import MOST_WITH_FILES
-from bot.services.caller import PlaceScope
+from bot.services.caller import PlaceScope, Via
 from bot.services.results import Result
 from memory.people.audience import OWNER, Scope
 from memory.queue.payloads import Attachment
 from memory.store.records import replace
 from sources.api import DASHBOARD
 from sources.attachments import PICTURES, received
-from texts import _, error_text
+from texts import _, error_text, gettext_noop
 
 _LINES = 200
 _KEY = re.compile(r"[0-9a-f]{32}")
 _MOST_FILES = 50  # of a message; which of them are taken is decided elsewhere
+_COMMAND = re.compile(r"/(?P<word>[^\W\d_][\w-]*)(?P<rest>\s.*)?", re.DOTALL)
+_HELP = gettext_noop(
+    "Commands work here after a slash, such as /tasks, /remind me call mom in 20 minutes or /search tea. All of them "
+    "are forms, too. Everything else is sent to the agent. To send a line that begins with a slash, put a space before "
+    "it."
+)
+_NO_COMMAND = gettext_noop(
+    "There is no /{word} in this chat.{meant} /help lists the commands. To send the line as "
+    "it is, put a space before it."
+)
 _MEMORY_ACTIONS = ("why.forget", "why.narrow", "why.correct")
 
 
@@ -36,12 +46,17 @@ async def chat(ctx: Context) -> Response:
     if not name:
         return ctx.page("chat.html", title=_("Chat"), names=names, name="", lines=[], asked="", words="")
     to = await ctx.web.talk.conversation(DASHBOARD, name)
-    asked = ""
+    asked, told = "", ""
     if ctx.request.method == "POST":
         fields, files = await _composed(ctx)
         text, key = fields.get("text", "").replace("\r\n", "\n"), fields.get("id", "")
-        named = f"page-{key}" if _KEY.fullmatch(key) else ""
-        asked = await ctx.web.talk.say(to, text, named, received(files))
+        if not files and (typed := _COMMAND.fullmatch(text.rstrip())):
+            shown = await _run(ctx, [typed["word"].lower(), *(typed["rest"] or "").split()])
+            if ctx.part:
+                return HTMLResponse(render("chat_told.html", **shown), headers={"X-Told": "yes"})
+            told = shown["words"]
+        else:
+            asked = await ctx.web.talk.say(to, text, f"page-{key}" if _KEY.fullmatch(key) else "", received(files))
     words = ctx.query("text").strip()
     lines = await ctx.web.talk.history(to, _LINES, words, ctx.number("at"))
     if ctx.part and asked:
@@ -55,8 +70,27 @@ async def chat(ctx: Context) -> Response:
         lines=lines,
         asked=asked,
         words=words,
+        told=told,
         most=MOST_WITH_FILES,
     )
+
+
+async def _run(ctx: Context, words: list[str]) -> dict[str, str]:
+    """What a command after a slash comes to: words for the chat, and a link to what does more than a line can."""
+    known = offered(ctx)
+    known |= {each.name.rpartition(".")[0]: each for each in known.values() if each.default}
+    size = next((size for size in (3, 2, 1) if ".".join(words[:size]) in known), 0)
+    if not size:
+        text = _HELP if words[0] == "help" else _NO_COMMAND
+        return {"words": _(text, word=words[0], meant=""), "to": "/commands", "label": _("Commands")}
+    declared, rest = known[".".join(words[:size])], " ".join(words[size:])
+    needed = [each for each in declared.parameters if each.required]
+    takes = needed or [each for each in declared.taken(Via.WEB) if each.positional]
+    if declared.asks or bool(rest) < len(needed) or (rest and not takes) or "--" in rest:
+        form = {"to": f"/commands/{declared.name}", "label": _(declared.summary)}
+        return {"words": _("This command needs more than a line:"), **form}
+    came = await ctx.act(declared.name, {takes[0].name: rest} if rest else {}, {})
+    return {"words": await ctx.words(came, numbered=True), "to": "", "label": ""}
 
 
 async def _composed(ctx: Context) -> tuple[dict[str, str], list[Attachment]]:

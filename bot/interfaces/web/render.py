@@ -29,7 +29,16 @@ _ID = re.compile(r" \((?:api|discord|bluesky|terminal|patrol):[^()\s]*\)$")
 _UNITS = {"de": ((1e9, "\u00a0Mrd."), (1e6, "\u00a0Mio.")), "ja": ((1e8, "億"), (1e4, "万"))}
 _EXCERPT, _BEFORE = 1_000, 200  # characters of a long text, and of them before what was found
 _WRITERS = 8  # colors that tell writers apart
-_HEADINGS = {"domain": "search in", "tech": "technology", "usd": "limit in dollars"}
+_HEADINGS = {
+    "about": "related to", "as_owner": "your name in the file", "at": "permission", "begin": "start", "by": "group by",
+    "count": "limit", "domain": "area", "embedder": "embedding model", "ends": "end", "every": "minutes between checks",
+    "kept_as": "path", "newer": "newer version", "of": "applies to", "older": "older version", "only": "single change",
+    "only_at": "expected state", "origin": "import", "reach": "where it applies", "row": "number",
+    "seen": "edited version", "tech": "technology", "to": "audience", "under": "parent task",
+    "unset": "settings to reset", "usd": "limit in dollars", "what": "tool or block", "which": "number",
+    "who": "person, role or server",
+}  # fmt: skip
+"""What fields are called whose names, which are typed, do not say it."""
 
 
 def _plain(value: Any) -> Any:
@@ -124,7 +133,8 @@ def heading(name: str) -> str:
 
 
 def field_label(name: str) -> str:
-    return texts._(heading(name)).capitalize()
+    words = texts._(heading(name))
+    return words[:1].upper() + words[1:]
 
 
 @cache

@@ -36,7 +36,7 @@ _SharedWith = Annotated[
     str, Param("Agent to share with (default: show who has it)", suggests="agents", positional=True)
 ]
 _RIGHTS = {
-    "partner": "Write if the owner agrees",
+    "partner": "Write if the owner or an admin agrees",
     "human": "Write if the person it is about agrees",
     "read_write": "Read and write",
 }

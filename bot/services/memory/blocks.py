@@ -69,14 +69,16 @@ _Label = Annotated[
     str, Param("Name of the block", example="persona", metavar="BLOCK", suggests="blocks", positional=True)
 ]
 _Shown = Annotated[int | None, Param("Version to show (default: the newest)")]
-_Before = Annotated[int | None, Field(ge=1, le=2**63 - 1), Param("Show only changes before this one")]
+_Before = Annotated[int | None, Field(ge=1, le=2**63 - 1), Param("Show only changes before this one", metavar="NUMBER")]
 _Limit = Annotated[int, Field(ge=1, le=100_000), Param("Maximum number to show, newest first", via=TERMINAL_ONLY)]
 _Newer = Annotated[int | None, Param("Version to compare with (default: the newest)", positional=True)]
 _Text = Annotated[str, Param("The text to add", example="Likes tea.")]
 _Redo = Annotated[bool, Param("Redo your latest undone change")]
 _Writer = Annotated[str, Param("Agent, person or job whose changes to undo", example="Carina", suggests="writers")]
 _Since = Annotated[str, Param("Start from a change (12), a turn (“turn 7”), a time, or an age (8h, 2d)")]
-_Only = Annotated[int | None, Field(ge=1), Param("Undo only this change, not later ones", via=TERMINAL_ONLY)]
+_Only = Annotated[
+    int | None, Field(ge=1), Param("Undo only this change, not later ones", metavar="NUMBER", via=TERMINAL_ONLY)
+]
 _Repair = Annotated[bool, Param("Repair damaged blocks")]
 
 
@@ -84,9 +86,14 @@ class EditBlock(Arguments):
     label: WritableBlock
     field: _FieldName = ""
     text: Annotated[str | None, Param("The new text", piped=True)] = None
-    seen: Annotated[int | None, Param("Version you edited; later changes by others are kept")] = None
+    seen: Annotated[int | None, Param("Version you edited; later changes by others are kept", metavar="VERSION")] = None
     only_at: Annotated[
-        str, Param("Edit only if the block is still in this state: ID.VERSION, as `--json` shows it", via=TERMINAL_ONLY)
+        str,
+        Param(
+            "Edit only if the block is still in this state: ID.VERSION, as `--json` shows it",
+            metavar="STATE",
+            via=TERMINAL_ONLY,
+        ),
     ] = ""
 
 

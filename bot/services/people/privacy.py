@@ -429,7 +429,7 @@ class Privacy(Struct, frozen=True):
     async def erase(self, caller: Caller, person: _Person = "") -> Receipt:
         whose = await self._meant(caller, person)
         if not caller.sure:
-            seen = await self._seen(whose, yours=not person)
+            seen = await self.see(caller, person)
             caller.confirm("\n".join([*seen.held(Plain("UTC", self.clock())), _(_SURE)]))
         done = await self.eraser.erase_all(self.people.selves(whose), caller.person)
         first, *others = map(Receipt.of, done)

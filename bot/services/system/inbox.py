@@ -43,10 +43,12 @@ _STATES = {
 _OnlyDead = Annotated[bool, Param("Show only failed messages")]
 _Limit = Annotated[int, Field(ge=1, le=1_000), Param("Maximum number to show, newest first", metavar="ROWS")]
 _Before = Annotated[
-    int | None, Field(ge=1, le=2**63 - 1), Param("Show only those before this number", via=TERMINAL_ONLY)
+    int | None,
+    Field(ge=1, le=2**63 - 1),
+    Param("Show only those before this number", metavar="NUMBER", via=TERMINAL_ONLY),
 ]
-_Row = Annotated[str, Param("Number, as listed", example="1", suggests="inbox")]
-_Dead = Annotated[str, Param("Number, as listed", example="1", suggests="dead")]
+_Row = Annotated[str, Param("Number, as listed", metavar="NUMBER", example="1", suggests="inbox")]
+_Dead = Annotated[str, Param("Number, as listed", metavar="NUMBER", example="1", suggests="dead")]
 _OWN_SUGGESTED = 25
 _SHOWN = 80  # characters of a message
 _NONE = gettext_noop("You have no failed messages to retry.")

@@ -263,9 +263,8 @@ def test_who_has_read_enough_of_a_chat_ends_it_without_an_outcry(tmp_path: Path,
 def test_without_standard_input_a_chat_ends_at_once_and_nobody_is_asked(tmp_path: Path) -> None:
     done = shell(tmp_path, "$carina chat <&-")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    shell(tmp_path, "$carina privacy erase discord:1 <&-").refused(
-        "Nobody can be asked here: add --yes to confirm.", code=2
-    )
+    shell(tmp_path, "$carina privacy erase <&-").refused("Nobody can be asked here: add --yes to confirm.", code=2)
+    shell(tmp_path, "$carina privacy erase discord:1 <&-").refused("Nothing has ever been kept about discord:1.")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a file that takes nothing")
@@ -273,7 +272,8 @@ def test_without_standard_input_a_chat_ends_at_once_and_nobody_is_asked(tmp_path
 def test_output_that_cannot_be_written_is_said(tmp_path: Path, command: str) -> None:
     done = shell(tmp_path, f"$carina {command} >/dev/full")
     assert done.returncode == 1
-    assert done.stderr == "carina: Writing to standard output failed: No space left on device.\n"
+    told = json.loads(done.stderr)["detail"] if "--json" in command else done.stderr.strip().removeprefix("carina: ")
+    assert told == "Writing to standard output failed: No space left on device."
 
 
 def test_what_the_output_cannot_spell_ends_nothing_and_data_stays_whole(tmp_path: Path) -> None:

@@ -96,8 +96,8 @@
   area.addEventListener("input", keep);
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
-    const text = area.value.trim(), brought = files, body = new FormData();
-    if (sending || !(text || brought.length)) return;
+    const text = area.value.trimEnd(), brought = files, body = new FormData();
+    if (sending || !(text.trim() || brought.length)) return;
     // What may have arrived although no answer came is sent again under its first id, and so said once.
     const again = failed?.text === text && failed.files.length === brought.length && brought.every((file, n) => file === failed.files[n]);
     const key = again ? failed.id : [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -110,6 +110,7 @@
     const id = answer?.headers.get("X-Asked"), told = await answer?.text();
     busy -= 1; sending = false; area.focus();
     if (answer?.ok && id) { failed = null; keep(); become(mine, told); follow(id); return; }
+    if (answer?.ok && answer.headers.has("X-Told")) { failed = null; keep(); talk.insertAdjacentHTML("beforeend", told); end(); return; }
     mine.remove();
     area.value = [text, area.value].filter(Boolean).join("\n"); files = [...brought, ...files]; show(); keep();
     const plain = answer?.headers.get("Content-Type").startsWith("text/plain");

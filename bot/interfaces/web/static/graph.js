@@ -4,7 +4,8 @@
   const svg = document.querySelector("#graph");
   if (!svg) return;
   const triples = JSON.parse(document.querySelector("#triples").textContent);
-  const kinds = ["person", "place", "group", "thing", "event", "time", "idea"], W = 900, H = 560;
+  const kinds = ["person", "place", "group", "thing", "event", "time", "idea"];
+  const tall = svg.clientHeight > svg.clientWidth, [W, H] = tall ? [560, 900] : [900, 560];
   const nodes = new Map(), make = (name, of) => Object.entries(of).reduce((made, [key, value]) => (made.setAttribute(key, value), made), document.createElementNS("http://www.w3.org/2000/svg", name));
   const node = (name, kind) => {
     const key = name.toLowerCase();
@@ -21,23 +22,32 @@
       const d = Math.sqrt(d2); dx /= d; dy /= d; a.vx += dx * push; a.vy += dy * push; b.vx -= dx * push; b.vy -= dy * push;
     }
     edges.forEach(({ from, to }) => { const dx = to.x - from.x, dy = to.y - from.y, d = Math.max(1, Math.hypot(dx, dy)), pull = (d - 120) * 0.035; from.vx += dx / d * pull; from.vy += dy / d * pull; to.vx -= dx / d * pull; to.vy -= dy / d * pull; });
-    list.forEach((each) => { each.vx += (W / 2 - each.x) * 0.006; each.vy += (H / 2 - each.y) * 0.014; each.x += Math.max(-14, Math.min(14, each.vx)) * heat; each.y += Math.max(-14, Math.min(14, each.vy)) * heat; each.vx *= 0.6; each.vy *= 0.6; });
+    list.forEach((each) => { each.vx += (W / 2 - each.x) * (tall ? 0.014 : 0.006); each.vy += (H / 2 - each.y) * (tall ? 0.006 : 0.014); each.x += Math.max(-14, Math.min(14, each.vx)) * heat; each.y += Math.max(-14, Math.min(14, each.vy)) * heat; each.vx *= 0.6; each.vy *= 0.6; });
   }
-  const xs = list.map((each) => each.x), ys = list.map((each) => each.y);
-  const box = { x: Math.min(...xs) - 70, y: Math.min(...ys) - 40 }; box.w = Math.max(...xs) - box.x + 70; box.h = Math.max(...ys) - box.y + 40;
-  const view = () => svg.setAttribute("viewBox", `${box.x} ${box.y} ${box.w} ${box.h}`);
-  view();
   edges.forEach((edge) => {
     edge.line = make("line", { x1: edge.from.x, y1: edge.from.y, x2: edge.to.x, y2: edge.to.y });
     edge.label = make("text", { x: (edge.from.x + edge.to.x) / 2, y: (edge.from.y + edge.to.y) / 2 - 3, "text-anchor": "middle", class: "rel" });
+    edge.label.ranked = [edge.from, edge.to];
     edge.label.textContent = list.length <= 12 ? edge.each.relation : ""; svg.append(edge.line, edge.label);
   });
+  /* A label that would cover another is hidden; the labels of these come first, then those with most links. */
+  const settle = (first) => {
+    const rank = (label) => 2 * label.ranked.some((each) => first.has(each)) + !label.classList.contains("rel"), placed = [];
+    const links = (label) => Math.max(...label.ranked.map((each) => each.links));
+    const labels = [...list.map((each) => each.label), ...edges.map((edge) => edge.label)].filter((label) => label.textContent);
+    labels.sort((a, b) => rank(b) - rank(a) || links(b) - links(a)).forEach((label) => {
+      const { x, y, width, height } = label.getBBox();
+      const covered = placed.some((other) => x < other.x + other.width && other.x < x + width && y < other.y + other.height && other.y < y + height);
+      label.classList.toggle("covered", covered);
+      if (!covered) placed.push({ x, y, width, height });
+    });
+  };
   const title = document.querySelector("#chosen"), facts = document.querySelector("#facts");
   const choose = (chosen) => {
     const about = edges.filter((edge) => edge.from === chosen || edge.to === chosen), kept = new Set([chosen, ...about.flatMap((edge) => [edge.from, edge.to])]);
     list.forEach((each) => { each.g.classList.toggle("dim", !kept.has(each)); each.g.classList.toggle("on", each === chosen); });
     edges.forEach((edge) => { edge.line.classList.toggle("on", about.includes(edge)); edge.line.classList.toggle("dim", !about.includes(edge)); edge.label.classList.toggle("dim", !about.includes(edge)); edge.label.textContent = about.includes(edge) ? edge.each.relation : ""; });
-    title.textContent = chosen.name;
+    settle(kept); title.textContent = chosen.name;
     facts.replaceChildren(...about.slice(0, 40).map(({ each }) => {
       const item = document.createElement("li"), says = document.createElement("span"); item.className = "small";
       [each.subject, each.object].forEach((name, index) => { const link = document.createElement("a"); link.href = `/graph?about=${encodeURIComponent(name)}`; link.textContent = name; item.append(link, index ? "" : ` ${each.relation} `); });
@@ -47,12 +57,17 @@
   list.forEach((each) => {
     each.g = make("g", { tabindex: 0, role: "button", "aria-label": `${each.name}, ${each.kind}, ${each.links}` });
     const size = 7 + Math.min(9, Math.sqrt(each.links) * 3);
-    const dot = make("circle", { cx: each.x, cy: each.y, r: size, class: `f${Math.max(0, kinds.indexOf(each.kind))}` }), name = make("text", { x: each.x, y: each.y + size + 13, "text-anchor": "middle" });
+    const dot = make("circle", { cx: each.x, cy: each.y, r: size, class: `f${Math.max(0, kinds.indexOf(each.kind))}` }), name = make("text", { x: each.x, y: each.y + size + 3, "text-anchor": "middle", "dominant-baseline": "hanging" });
+    each.label = name; name.ranked = [each];
     name.textContent = list.length > 150 && each.links < 3 ? "" : each.name.length > 26 ? `${each.name.slice(0, 25)}…` : each.name;
     each.g.append(dot, name); svg.append(each.g);
     each.g.addEventListener("click", () => choose(each));
     each.g.addEventListener("keydown", (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); choose(each); } });
   });
+  const { x: left, y: top, width, height } = svg.getBBox(), box = { x: left - 10, y: top - 10, w: width + 20, h: height + 20 };
+  const view = () => svg.setAttribute("viewBox", `${box.x} ${box.y} ${box.w} ${box.h}`);
+  view(); settle(new Set());
+  addEventListener("resize", () => settle(new Set(list.filter((each) => each.g.classList.contains("on")))));
   svg.addEventListener("wheel", (event) => {
     event.preventDefault();
     const by = event.deltaY > 0 ? 1.12 : 1 / 1.12, at = svg.getBoundingClientRect(), px = (event.clientX - at.left) / at.width, py = (event.clientY - at.top) / at.height;
