@@ -30,9 +30,9 @@ from sources.discord.conversion import readable
 from sources.discord.markup import tables_as_code, units
 from sources.names import flatten, uncalled
 from sources.outgoing_text import outgoing, without_markup
-from sources.splitting import split_text
 from sources.terminal import Message
 from sources.text import one_line
+from sources.text_splitter import split_text
 
 NOW = datetime(2026, 11, 22, 14, 3, tzinfo=UTC)
 SHORT, LONG, MOST = 2_500, 10_000, 8.5

@@ -10,11 +10,11 @@ from datetime import datetime
 from bot.config.block_templates import full_description
 from memory import agents, blocks
 from memory.agents import Agent, InitialBlock
-from memory.blocks import CONSTELLATION_OWNER, BlockType, NewBlock, Permission, sharing
+from memory.blocks import CONSTELLATION_OWNER, BlockType, NewBlock, Permission, shares
 from memory.blocks.document import SYSTEM
 from memory.blocks.schemas import TEXT, parse_schema
 from memory.blocks.settings import set_block_settings
-from memory.blocks.sharing import Common
+from memory.blocks.shares import Common
 from memory.blocks.visibility import blocks_described, own_block
 from memory.people.audience import OWNER, PUBLIC, Audience, Trust
 from memory.store.database import Tx
@@ -56,14 +56,14 @@ def ensure_blocks(
     """Create missing per-audience blocks of the agent and the constellation for this audience, and update those that a
     notification `brought`; returns their ids, each once, in order."""
     about = person if audience.startswith("person:") else None
-    common = [each for each in sharing.common_blocks(tx) if each.seed.audience == "each"]
+    common = [each for each in shares.common_blocks(tx) if each.seed.audience == "each"]
     own = [seed for seed in agent.config.blocks if seed.audience == "each"]
     wanted = [new_block(CONSTELLATION_OWNER, each.seed, audience, about) for each in common]
     wanted += [new_block(agent.id, seed, audience, about) for seed in own]
     made = blocks.ensure_blocks(tx, agent.id, audience, [*wanted, *brought], now)
     for each, (block, new) in zip(common, made, strict=False):
         if new:
-            sharing.give_rights(tx, each, block, now)
+            shares.give_rights(tx, each, block, now)
     return tuple(dict.fromkeys(block.id for block, _ in made[len(wanted) :]))
 
 
@@ -88,11 +88,11 @@ def new_block(owner: AgentId, seed: InitialBlock, audience: Audience, about: Per
 
 def seed_common(tx: Tx, wanted: Sequence[Common], now: datetime) -> None:
     """Set the constellation's blocks, and create those that do not have one instance per audience."""
-    sharing.configure(tx, wanted, now)
+    shares.configure(tx, wanted, now)
     for common in wanted:
         if common.seed.audience != "each":
             audience = PUBLIC if common.seed.audience == "public" else OWNER
             new = new_block(CONSTELLATION_OWNER, common.seed, audience)
             ((block, made),) = blocks.ensure_blocks(tx, CONSTELLATION_OWNER, audience, [new], now)
             if made:
-                sharing.give_rights(tx, common, block, now)
+                shares.give_rights(tx, common, block, now)

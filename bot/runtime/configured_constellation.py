@@ -18,12 +18,12 @@ from bot.config.file_settings import Group as GroupSettings
 from bot.config.problems import nearest
 from bot.config.values import TOOLS
 from bot.errors import ConfigError
-from bot.runtime.group_routing import EVERYWHERE_ELSE, RoutingTable
+from bot.runtime.routing_table import EVERYWHERE_ELSE, RoutingTable
 from memory import agent_groups, agents
 from memory.agent_groups import Group, Member
 from memory.agents import Agent, AgentConfig, InitialBlock
 from memory.blocks.schemas import TEXT, dump_schema
-from memory.blocks.sharing import Common
+from memory.blocks.shares import Common
 from memory.queue import inbox, outbox
 from memory.store.clock import Clock
 from memory.store.constellations import Constellation, Constellations

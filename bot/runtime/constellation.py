@@ -14,8 +14,8 @@ from bot.agents.turn_end import queue_preview
 from bot.runtime.conversation import ConversationWorker, OpenPlaces, Written
 from bot.runtime.delivery import DeliveryDeps, DeliveryWorker
 from bot.runtime.erasure_follow_ups import follow
-from bot.runtime.group_routing import RoutingTable
 from bot.runtime.intake import ConstellationIntake, SharedParts
+from bot.runtime.routing_table import RoutingTable
 from bot.runtime.supervision import Work
 from bot.storage_retry import until_stored
 from memory import group_runs

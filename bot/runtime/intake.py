@@ -11,12 +11,12 @@ from typing import Protocol, TypeAlias
 
 from msgspec import Struct
 
-from bot.agents import turn_learning
+from bot.agents import facts_and_feedback
 from bot.agents.permissions.who_may import People
 from bot.agents.turn_deps import TurnDeps
 from bot.runtime.conversation import ConversationWorker
-from bot.runtime.group_routing import RoutingTable
 from bot.runtime.halt import HaltState
+from bot.runtime.routing_table import RoutingTable
 from bot.runtime.supervision import Supervisor
 from bot.runtime.turn_retries import RetryPolicy
 from bot.storage_retry import until_stored
@@ -149,7 +149,7 @@ class ConstellationIntake:
                     queued |= broker.taken_back(tx, each.source, each.subject, clock())
                 decided = routing.for_state(tx, each, group, broker.terms.people.selves)
                 accepted = self._take(tx, with_reaction(tx, each), decided, clock())
-                turn_learning.note_feedback(tx, each, accepted, clock())
+                facts_and_feedback.note_feedback(tx, each, accepted, clock())
                 taken.append(accepted)
             return taken, queued
 

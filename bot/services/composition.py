@@ -23,8 +23,8 @@ from bot.agents.turn_deps import Limits, TurnDeps
 from bot.redactor import Redactor
 from bot.runtime.configured_constellation import load_routing, seed_routing
 from bot.runtime.constellation import ConstellationRuntime
-from bot.runtime.group_routing import RoutingTable
 from bot.runtime.previews import Broadcast, Previews, Progress, TypingIndicator
+from bot.runtime.routing_table import RoutingTable
 from bot.runtime.supervision import Work
 from bot.services.agents.addressees import Addressees
 from bot.services.agents.agents import Agents

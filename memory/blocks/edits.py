@@ -6,7 +6,7 @@ Adding (an item, to a counter, to the end of a text) requires the right to appen
 require the right to overwrite. Only the system changes what the schema calls read-only. A path is a field, a section,
 "section.field", or empty for the one list that a block is.
 
-An edit applies to the version that its writer saw: `memory.blocks.merging` decides what becomes of later changes.
+An edit applies to the version that its writer saw: `memory.blocks.merge` decides what becomes of later changes.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -18,7 +18,7 @@ from memory.blocks import containers, records
 from memory.blocks.changes import Change
 from memory.blocks.containers import add_entry
 from memory.blocks.document import SYSTEM, BlockDocument, Writer
-from memory.blocks.merging import known_version, lines_changed, lines_now, place_of_item, set_seen, shown_text
+from memory.blocks.merge import known_version, lines_changed, lines_now, place_of_item, set_seen, shown_text
 from memory.blocks.records import LOGS, Author, Block, BlockType, Decision, NewBlock, Operation, Permission
 from memory.blocks.repair import open_block
 from memory.blocks.rights import existing_block, require_yes

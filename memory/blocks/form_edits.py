@@ -8,7 +8,7 @@ from typing import Any
 from memory.blocks import Block, containers
 from memory.blocks.document import BlockDocument
 from memory.blocks.edits import changeable
-from memory.blocks.merging import KnownVersion, set_seen
+from memory.blocks.merge import KnownVersion, set_seen
 from memory.blocks.revert import Edit
 from memory.blocks.schema_paths import Target, every_target, target_of
 from memory.blocks.schemas import Field, FieldType, ListSchema, LogSchema, TextSchema, named

@@ -7,8 +7,8 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from memory.store.lazy import UnicodePattern
-from sources.splitting import split_text
 from sources.text import CLUSTER, visible
+from sources.text_splitter import split_text
 
 MOST_GRAPHEMES = 300
 MOST_DIRECT = 1_000

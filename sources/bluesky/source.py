@@ -27,7 +27,7 @@ from sources.bluesky.engagement import Engagement
 from sources.bluesky.failures import CallFailed, CallRefused, NoAnswer, RateLimited
 from sources.bluesky.identifiers import LONG_AGO, person_id, thread_place
 from sources.bluesky.lookups import read_thread
-from sources.bluesky.sending import BlueskyEndpoint
+from sources.bluesky.message_sender import BlueskyEndpoint
 from sources.bluesky.server_responses import BlueskyNotification, items, notified
 from sources.bluesky.session import SharedState
 from sources.bluesky.settings import BlueskySettings, RememberedPost, Wiring

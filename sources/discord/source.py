@@ -36,9 +36,9 @@ from sources.discord.connection import (
     waits,
 )
 from sources.discord.listener import ChannelQueues, GatewayListener
+from sources.discord.message_sender import DiscordEndpoint
 from sources.discord.places import person_id, place_id
 from sources.discord.send_failures import REFUSED
-from sources.discord.sending import DiscordEndpoint
 from sources.discord.settings import DiscordSettings
 from sources.discord.shared_state import SharedState, Spawn, Wiring
 from texts import _, gettext_lazy

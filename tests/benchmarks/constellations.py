@@ -8,9 +8,9 @@ from pathlib import Path
 
 from bot.config import Config, load_config
 from bot.runtime.constellation import ConstellationRuntime
-from bot.runtime.group_routing import RoutingTable
 from bot.runtime.open_constellations import OpenConstellations
 from bot.runtime.router import Router
+from bot.runtime.routing_table import RoutingTable
 from memory.queue.notifications import Notification
 from memory.store.clock import utc_now
 from memory.store.constellations import Constellations

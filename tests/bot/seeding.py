@@ -2,7 +2,7 @@
 
 from bot.config import Config
 from bot.runtime.configured_constellation import configured_constellation, seed_routing
-from bot.runtime.group_routing import RoutingTable
+from bot.runtime.routing_table import RoutingTable
 from memory.store.clock import utc_now
 from memory.store.constellations import Constellations
 from memory.store.ids import ConstellationId

@@ -8,9 +8,9 @@ from typing import Any
 from memory.store.database import Row, as_dict
 from memory.store.sqlite import connect
 from sources.discord.markup import units
-from sources.discord.sending import PREFIX_ROOM
-from sources.splitting import split_text
+from sources.discord.message_sender import PREFIX_ROOM
 from sources.text import sendable
+from sources.text_splitter import split_text
 from tests.kill.harness import Case
 from tests.kill.scenarios import Question, Scenario
 from tests.wire import until

@@ -15,7 +15,7 @@ from memory.queue.missed_messages import Gap, Span
 from memory.queue.notifications import Notification
 from memory.store.ids import PersonId, PlaceId
 from sources.discord.command_tree import Commands, Install, mark
-from sources.discord.sending import DiscordEndpoint
+from sources.discord.message_sender import DiscordEndpoint
 from sources.discord.settings import DiscordSettings
 from sources.discord.shared_state import StoredMessage, Wiring
 from sources.discord.source import DiscordSource

@@ -21,6 +21,7 @@ from sources.base import Delivery, PlaceKind
 from sources.discord.answer_rules import Author, DiscordMessage, is_admitted, is_answered, trust_of
 from sources.discord.conversion import MessageContext, forwarded_lines, from_discord, readable, to_notification
 from sources.discord.markup import tables_as_code
+from sources.discord.message_sender import HistoryMessage, allowed_mentions, matched, prefixed
 from sources.discord.places import (
     ChannelInfo,
     channel_number,
@@ -31,7 +32,6 @@ from sources.discord.places import (
     shortened,
     user_number,
 )
-from sources.discord.sending import HistoryMessage, allowed_mentions, matched, prefixed
 from sources.discord.settings import Direct, DiscordSettings, Mode, People, StoredDecisions
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)

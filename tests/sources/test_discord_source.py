@@ -133,7 +133,7 @@ async def test_commands_are_synced_only_when_they_changed(server: DiscordServer)
 async def test_speaking_before_the_connection_stands_is_a_failure_to_try_again(
     server: DiscordServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sources.discord.sending.CONNECT_SECONDS", 0.05)
+    monkeypatch.setattr("sources.discord.message_sender.CONNECT_SECONDS", 0.05)
     async with connected(server) as running:
         pass
     with contextlib.suppress(Exception):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sources.bluesky.post_text import posts
 from sources.discord.markup import units
 from sources.outgoing_text import outgoing, seen, without_markup
-from sources.splitting import split_text
+from sources.text_splitter import split_text
 
 EVIL = "https://evil.example/x"
 

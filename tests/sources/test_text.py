@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from sources.discord.markup import units
 from sources.names import flatten, place_title
-from sources.splitting import split_text
 from sources.text import one_line, sendable, visible
+from sources.text_splitter import split_text
 from texts import speaking
 
 TITLES = [

@@ -11,7 +11,7 @@ from bot.agents.initial_blocks import new_block
 from bot.agents.permissions.approval_rules import Caution
 from bot.agents.tools.base import Arguments, Brief, Needs, Outcome, StoreTool, ToolContext
 from memory import blocks
-from memory.blocks import Author, Block, BlockType, Decision, NewBlock, NewSettings, Permission, revert, sharing
+from memory.blocks import Author, Block, BlockType, Decision, NewBlock, NewSettings, Permission, revert, shares
 from memory.blocks import Operation as BlockOperation
 from memory.blocks.document import agent_writer
 from memory.blocks.records import MOST_CHARACTERS
@@ -19,7 +19,7 @@ from memory.blocks.replay import not_back
 from memory.blocks.rights import decision_for, require_yes
 from memory.blocks.schemas import PlainContent, outline, plain_schema
 from memory.blocks.settings import require_allowed_label, tell_changed
-from memory.blocks.sharing import shares_of
+from memory.blocks.shares import shares_of
 from memory.store.clock import to_text
 from memory.store.database import Rows, Tx
 from memory.store.errors import BlockChanged
@@ -198,10 +198,10 @@ class BlockTool(StoreTool[BlockArguments]):
                 return replace(_used(block, text), shown={block.id: block.version})
             case "share":
                 permission = Permission(arguments.permission)
-                block = sharing.share_by_agent(tx, author, label, arguments.agent, permission)
+                block = shares.share_by_agent(tx, author, label, arguments.agent, permission)
                 return _used(block, line(f"{arguments.agent} sees block {block.label} now, at {permission}"))
             case "unshare":
-                block = sharing.unshare_by_agent(tx, author, label, arguments.agent)
+                block = shares.unshare_by_agent(tx, author, label, arguments.agent)
                 return _used(block, line(f"{arguments.agent} no longer sees block {block.label}"))
             case "create" | "change" | "delete" | "restore":
                 return _administer(tx, author, arguments)

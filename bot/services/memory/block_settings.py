@@ -20,7 +20,7 @@ from memory.blocks.document import person_writer
 from memory.blocks.records import MOST_CHARACTERS, MOST_LABEL
 from memory.blocks.revert import Hand
 from memory.blocks.schemas import PlainContent, plain_schema
-from memory.blocks.sharing import share_block, shares_of, unshare_block
+from memory.blocks.shares import share_block, shares_of, unshare_block
 from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy
 from memory.people.audience import Trust, may_write_down
 from memory.store.database import Rows, Tx

@@ -16,7 +16,7 @@ from bot.agents.permissions.who_may import Action, Approver, People, Selves
 from bot.config import Config
 from bot.config.values import OFFLINE
 from bot.errors import UserError
-from bot.runtime.group_routing import EVERYWHERE_ELSE, RoutingTable
+from bot.runtime.routing_table import EVERYWHERE_ELSE, RoutingTable
 from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller, Location, Via
 from bot.services.names import NO_GROUP, find, named_place
 from bot.services.people.approvals import Approvals

@@ -12,7 +12,7 @@ import pytest
 
 from bot.config import load_config
 from bot.interfaces.cli import streams
-from bot.runtime.group_routing import RoutingTable
+from bot.runtime.routing_table import RoutingTable
 from bot.services.status_results import finding_text
 from memory.people.audience import OWNER
 from memory.queue import inbox

@@ -9,7 +9,7 @@ from bot.services.people.approvals import GrantRow, RequestRow, open_requests
 from memory import agents, blocks, permission_grants
 from memory.blocks import BlockType, NewBlock, Permission
 from memory.blocks.changes import SYSTEM
-from memory.blocks.sharing import share_block
+from memory.blocks.shares import share_block
 from memory.people.audience import Trust
 from memory.permission_requests import Verdict
 from memory.queue.notifications import Speaker

@@ -7,7 +7,7 @@ import pytest
 
 from bot.agents.permissions.who_may import People
 from bot.errors import UserError
-from bot.runtime.group_routing import RoutingTable
+from bot.runtime.routing_table import RoutingTable
 from bot.services.caller import owner_at_terminal
 from bot.services.people.place_settings import AccountSettings, Places
 from bot.services.results import Plain

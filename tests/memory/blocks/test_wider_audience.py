@@ -21,7 +21,7 @@ from memory.blocks.changes import Writer
 from memory.blocks.form_edits import write
 from memory.blocks.revert import Hand, by_hand
 from memory.blocks.schemas import CompositeSchema, Field, FieldType, ListSchema, MapSchema, Section
-from memory.blocks.sharing import share_block, shares_of
+from memory.blocks.shares import share_block, shares_of
 from memory.blocks.store import block_history
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust
 from memory.store.database import Tx

@@ -218,7 +218,7 @@ if "KILL_TEST_TRACE" in os.environ:
         "bot.agents.rate_limits": _shorten_window,
         "memory.queue.turns": _hurry_tries,
         "memory.store.faults": _note_points,
-        "sources.discord.sending": _forget_nonces,
+        "sources.discord.message_sender": _forget_nonces,
         "bot.runtime.previews": _hurry_previews,
         "bot.services.people.approvals": _look_often,
     }

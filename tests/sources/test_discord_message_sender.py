@@ -14,8 +14,8 @@ from memory.store.ids import OutboxId, PersonId, PlaceId, RequestId, TurnId, sno
 from memory.store.records import replace
 from sources.base import ANSWERED, Activity, Buttons, Delivery, DeliveryFailed, DeliveryUnclear, HistoryUnreadable
 from sources.discord.cards import items_of
+from sources.discord.message_sender import EDIT_EVERY
 from sources.discord.places import direct_place, person_id, place_id
-from sources.discord.sending import EDIT_EVERY
 from tests.sources.running import connected
 from tests.wire.discord import posting
 from tests.wire.discord.channels import GuildChannel
@@ -331,7 +331,7 @@ async def test_edits_withdrawals_and_what_is_gone(server: DiscordServer, general
 async def test_typing_is_shown_while_busy_and_never_fails(
     server: DiscordServer, general: GuildChannel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sources.discord.sending.TYPING_EVERY", 0.05)
+    monkeypatch.setattr("sources.discord.message_sender.TYPING_EVERY", 0.05)
     place = place_id(general.id)
     async with connected(server) as running:
         running.endpoint.show(Activity(place, busy=True))

@@ -19,7 +19,7 @@ from memory.blocks import (
     write_block,
 )
 from memory.blocks.form_edits import write
-from memory.blocks.merging import lines_now
+from memory.blocks.merge import lines_now
 from memory.blocks.revert import by_agent
 from memory.blocks.schemas import CompositeSchema, Field, FieldType, ListSchema, MapSchema, Section
 from memory.blocks.store import load_block

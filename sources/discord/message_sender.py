@@ -26,8 +26,8 @@ from sources.discord.shared_state import SharedState
 from sources.discord.webhooks import SUPPRESS_EMBEDS, Webhooks, shown_name
 from sources.names import flatten
 from sources.outgoing_text import outgoing, seen
-from sources.splitting import split_text
 from sources.text import visible
+from sources.text_splitter import split_text
 from texts import gettext_lazy
 
 CLOCK_MARGIN = timedelta(seconds=5)
