@@ -16,7 +16,8 @@ from contextlib import closing, contextmanager, suppress
 from datetime import datetime
 from enum import IntEnum
 from functools import lru_cache
-from math import sqrt
+from itertools import pairwise
+from math import ceil, sqrt
 from operator import mul
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -172,9 +173,10 @@ def to_digits(vector: bytes) -> bytes:
     """
     values = array("b", vector)
     step = _STEP * sqrt(sum(map(mul, values, values)) / len(values))
-    return bytes.fromhex(
-        "".join(str(min(max(round(value / step), -4), 5) + 4) for value in values) + "4" * (len(values) % 2)
-    )
+    begins = [-128, *(min(max(ceil((digit - 4.5) * step), -128), 128) for digit in range(1, 10)), 128]
+    digits = b"".join(b"%d" % digit * (end - begin) for digit, (begin, end) in enumerate(pairwise(begins)))
+    told = vector.translate(digits[128:] + digits[:128])  # by bytes without signs
+    return bytes.fromhex(told.decode() + "4" * (len(values) % 2))
 
 
 def of_digits(digits: bytes) -> bytes:
