@@ -114,7 +114,8 @@ def require_widening_entry(rows: Rows, hand: Hand, entry: Entry, to: Audience) -
     Raises Refused with the reason: the words are not theirs alone, the audience is not wider, or it has an entry of
     that label.
     """
-    what = gettext_lazy("entry {entry}", entry=entries.shown_name(entry.label, entry.id))
+    name = entries.shown_name(entry.label, "")
+    what = gettext_lazy("entry {entry}", entry=name) if name else gettext_lazy("this entry")
     if refused := _not_theirs_to_tell(rows, hand, what, entry.audience, to):
         raise Refused(refused)
     if not entries.stands(rows, entry.id):

@@ -356,7 +356,7 @@ async def test_discord_is_told_descriptions_in_german_and_japanese_and_english_n
     assert told["description_localizations"] == {"de": "Eine Anfrage genehmigen", "ja": "リクエストを承認します"}
     assert "name_localizations" not in told or not told["name_localizations"]
     option = told["options"][0]
-    assert option["description_localizations"]["de"] == "Nummer laut Liste"
+    assert option["description_localizations"]["de"] == "Anfrage laut Liste"
 
 
 FOR_TERMINALS = (

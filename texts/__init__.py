@@ -39,9 +39,13 @@ def in_utc(moment: datetime) -> str:
 _language: ContextVar[str | Callable[[], str]] = ContextVar("language", default="en")
 _times: ContextVar[Times] = ContextVar("times", default=in_utc)
 _source: ContextVar[str] = ContextVar("source", default="terminal")
+_to_owner: ContextVar[bool] = ContextVar("to_owner", default=False)
 _SLASHED = "discord", "page"
 """Where commands are slash commands."""
 _COMMAND = re.compile(r"`carina ([^`]+)`")
+_END = r"[.;:!?](?=\s|$)|[。；：\n]"
+_CLAUSE = re.compile(rf"(?:(?!{_END})\S(?:(?!{_END}).)*)?`carina [^`]+`(?:(?!{_END}).)*")
+"""A part of a message that names a command."""
 
 
 def language_of(locale: str) -> str:
@@ -72,15 +76,19 @@ def source() -> str:
     return _source.get()
 
 
-def read_on(source: str) -> None:
+def read_on(source: str, *, to_owner: bool = False) -> None:
     """Write what is read there from now on, in this task: on Discord, moments are its timestamps, which each reader
-    sees in their own zone, and commands are slash commands, as they are on a person's own page."""
+    sees in their own zone, and commands are slash commands, as they are on a person's own page. Commands of the
+    terminal are named to the owner alone."""
     _source.set(source)
+    _to_owner.set(to_owner)
 
 
-def reading(source: str) -> AbstractContextManager[None]:
+@contextmanager
+def reading(source: str, *, to_owner: bool = False) -> Iterator[None]:
     """Write what is read there inside the context."""
-    return _within(_source, source)
+    with _within(_source, source), _within(_to_owner, to_owner):
+        yield
 
 
 @contextmanager
@@ -136,16 +144,26 @@ def _(message: str, /, **values: object) -> str:
 
 
 def _named(text: str) -> str:
-    """A message with its commands as whoever is being answered gives them."""
-    return _COMMAND.sub(_slash, text) if "`carina " in text and _source.get() in _SLASHED else text
+    """A message with its commands as whoever is being answered gives them, or with who can give them."""
+    if "`carina " not in text or _source.get() not in _SLASHED:
+        return text
+    return _CLAUSE.sub(_from_server, _COMMAND.sub(_slash, text))
 
 
 def _slash(found: re.Match[str]) -> str:
-    """A command as Discord has it, which asks for its arguments, or where it can be given."""
+    """A command as Discord has it, which asks for its arguments; one of the terminal as it is."""
     given = found[1].partition("{")[0].split()
     known = (slash_names().get(" ".join(given[:count])) for count in range(len(given), 0, -1))
-    name = next(filter(None, known), "")
-    return f"`/{name}`" if name else _("`{command}` at a terminal").replace("{command}", f"carina {found[1]}")
+    return next((f"`/{name}`" for name in known if name), found[0])
+
+
+def _from_server(found: re.Match[str]) -> str:
+    """A clause with commands of the terminal, which nobody but the owner has."""
+    if _to_owner.get():
+        return _COMMAND.sub(lambda each: _("`{command}` at a terminal").replace("`{command}`", each[0]), found[0])
+    words = _("the person who runs me can take care of that")
+    ends, before = found.string[found.end() :][:1], found.string[: found.start()].rstrip()[-1:]
+    return f"{words[:1].upper()}{words[1:]}" if ends and before not in tuple(";:,") else words
 
 
 def ngettext(one: str, more: str, count: float, /, **values: object) -> str:

@@ -28,7 +28,7 @@ class Notices(Struct, frozen=True):
 
     def reading(self) -> AbstractContextManager[None]:
         """Within the context, texts are written for the place of the notices."""
-        return reading(place_source(self.place))
+        return reading(place_source(self.place), to_owner=True)
 
     def told_since(self, rows: Rows, prefix: str, since: datetime) -> bool:
         """Whether a notice with that key prefix was queued after that time."""

@@ -153,7 +153,7 @@ class _Maker:
             *(self.served.access, self.served.accounts, self.served.privacy, places, schedule, jobs.backups, *more),
             *(shared.restart, shared.sign_in_links, shared.web_access, self.served.commands),
             Halt(shared.halt, self.served.release, database),
-            Agents(*base, shared.broker, config, runtime.moved, runtime.resume, tables),
+            Agents(*base, shared.broker, config, runtime.moved, runtime.resume, tables, approvals.tools),
             *(Groups(*base, config, tables), ConfigurationFile(config, tables), approvals),
             Doctor(config.file.parent),
             Databases(shared.constellations, shared.replication.paused),

@@ -155,6 +155,11 @@ def shown_block(name: str) -> str:
     return place_title(_PROGRAMS.sub("", name).replace("tool_execution_log", _("use of tools")))
 
 
+def typed_id(identifier: str) -> str:
+    """An ID after a word, for readers who can type it; empty on Discord, where things are chosen by their words."""
+    return "" if source() == "discord" else f" {identifier}"
+
+
 def named_audience(text: str) -> Audience:
     """Parse an audience; a number alone is a server or channel of Discord. Raises CallError, UserError."""
     kind, _colon, which = text.strip().partition(":")

@@ -86,6 +86,8 @@ class Param(Struct, frozen=True):
     help: str
     """Empty for what only a form sends: nobody is told of it."""
     metavar: str = ""
+    typed: str = ""
+    """What is typed for it at a terminal, if it is neither free text nor one of its choices."""
     flag: str = ""
     """Another name on the command line, such as "--from"."""
     short: str = ""

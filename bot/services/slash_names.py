@@ -13,8 +13,11 @@ from bot.services.caller import Via
 from bot.services.registry import Operation
 from texts import gettext_noop, slash_names
 
-HIDDEN = {"admin": gettext_noop("For my owner and admins"), "owner": gettext_noop("For my owner")}
-TITLES = {**HIDDEN, "my": gettext_noop("Your language, quiet hours, state, linked accounts and unanswered messages")}
+HIDDEN = {
+    "admin": gettext_noop("Manage me, as my owner or an admin"),
+    "owner": gettext_noop("Manage me, as my owner"),
+}
+TITLES = {**HIDDEN, "my": gettext_noop("Set your language, quiet hours and state, link accounts, and retry messages")}
 """Descriptions of groups that exist only on Discord."""
 CARD_TITLES = {
     "activity": gettext_noop("Recent activity"),

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from bot.config.values import OFFLINE
 from bot.models.health import ModelHealth
-from bot.services.results import Lines, Markup, Result, Row
+from bot.services.results import Lines, Markdown, Markup, Result, Row
 from sources.findings import Finding, State
 from sources.text import cells
 from texts import _, gettext_noop, ngettext
@@ -132,12 +132,13 @@ class ServiceStatus(Result):
         return _("Carina is running (constellation {constellation})", constellation=self.constellation)
 
     def parts(self, markup: Markup) -> list[str]:
+        missing = gettext_noop("{part}: not configured (set {setting})")
+        if isinstance(markup, Markdown):  # whose readers set nothing there
+            missing = gettext_noop("{part}: not configured")
+        unset = self.not_configured.items()
         before = (
             *(f"{_titled(name)}: {words}" for name, words in self.fronts.items()),
-            *(
-                _("{part}: not configured (set {setting})", part=_titled(part), setting=_(setting))
-                for part, setting in self.not_configured.items()
-            ),
+            *(_(missing, part=_titled(part), setting=_(setting)) for part, setting in unset),
         )
         after = (
             *([_("search by meaning: {how}", how=self.embedding)] if self.embedding else []),
@@ -155,7 +156,7 @@ class ServiceStatus(Result):
             remedy = _("free up disk space, or stop the program that is locking the file")
             yield Finding("database", State.PROBLEM, self.unstored.rstrip(".。"), remedy)
         if self.silent:
-            remedy = _("{command} lets one answer again", command=self.silent)
+            remedy = _("{command} lets one answer again", command=_(self.silent))
             yield Finding("agents", State.PROBLEM, _("no agent is answering"), remedy)
         if self.dead:
             words = _("failed messages: {count}", count=self.dead)
@@ -167,7 +168,7 @@ class ServiceStatus(Result):
             yield Finding("outbox", State.DOUBT, words, remedy)
         if self.unfollowed:
             words = _("parts of edited or deleted messages that could not be removed: {count}", count=self.unfollowed)
-            remedy = _("the log says why (search it for not_followed); `carina restart` tries again")
+            remedy = _("`carina restart` tries again; the log says why")
             yield Finding("memory", State.PROBLEM, words, remedy)
         for words in self.damage:
             yield Finding("memory", State.PROBLEM, words, _("`carina memory verify` shows details"))

@@ -270,6 +270,12 @@ def deleted_blocks(rows: Rows, scope: Scope, label: str) -> list[tuple[AgentId, 
     return [(AgentId(row["agent_id"]), Audience(row["audience"])) for row in found]
 
 
+def deleted_labels(rows: Rows, scope: Scope) -> list[str]:
+    """The labels of deleted blocks that the scope may see."""
+    sql = "SELECT DISTINCT label FROM memory_blocks WHERE deleted_at IS NOT NULL AND KNOWN(audience) ORDER BY label"
+    return [str(row["label"]) for row in rows.all(*scope.bind(sql))]
+
+
 class NewSettings(Struct, frozen=True):
     """New settings of a block; empty ones keep the old. Only an empty block gets a new `schema`."""
 

@@ -42,6 +42,7 @@ class Commands(Struct, frozen=True):
     """Stores the digest."""
     barred: Callable[[discord.Interaction[Any]], str]
     """The reason why a person's command, button or form is refused; empty for everybody else."""
+    is_owner: Callable[[discord.Interaction[Any]], bool]
     language: Callable[[discord.Interaction[Any]], str]
     """The language that a person chose; empty without a choice, so that their Discord's is used."""
     cleaned: Callable[[Any], Any]
@@ -106,7 +107,7 @@ class OwnTree(app_commands.CommandTree[Any]):
             self._answering[task] = interaction
             task.add_done_callback(lambda done: self._answering.pop(done, None))
         speak(self._own.language(interaction) or interaction.locale.value)
-        read_on("discord")
+        read_on("discord", to_owner=self._own.is_owner(interaction))
         if not (words := _(NOT_BEGUN) if self._ending else self._own.barred(interaction)):
             interaction.data = self._own.cleaned(interaction.data)
             return True

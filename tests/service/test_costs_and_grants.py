@@ -46,7 +46,7 @@ async def test_the_owner_grants_at_the_terminal_and_never_for_others_direct_mess
         grant = await t.service.data("permits", "grant", "Carina", "recall", guild, "--hours", "1")
         assert (grant["subject"], grant["arguments"], grant["audience"]) == ("recall", {}, guild)
         given = await t.service.said("permits", "grant", "Carina", "block:human", "owner")
-        assert given.startswith("Allowed: Carina: Carina/human (any arguments)")
+        assert given.startswith("Allowed: Carina: Carina/human, until you revoke it")
         assert "needs approval each time" in await t.service.refused(
             "permits", "grant", "Carina", "recall", f"person:discord:{t.ana.id}"
         )

@@ -24,7 +24,7 @@ def code_in(text: str) -> str:
 async def linked(one: Person, other: Person) -> None:
     """Both sides prove it."""
     told = (await one.command("my link start")).text
-    assert "Use `/my link say` on Discord, or run `carina link say` at a terminal." in told
+    assert "Use `/my link say` on Discord." in told
     asked = await other.command("my link say", {"code": code_in(told)})
     assert f"This code was given to <@{one.id}>" in asked.text
     done = await one.command("my link say", {"code": code_in(asked.text)})

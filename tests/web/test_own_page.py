@@ -105,7 +105,7 @@ async def test_they_change_and_erase_what_is_theirs(s: Site) -> None:
     alice = await s.sign_in_as(ALICE)
     assert (await alice.browser.post("/me", data={"op": "privacy.optout"})).status_code == 403
     corrected = (await alice.post("/me", op="facts.correct", fact=ids["fact"], text="I like mint")).text
-    assert "Now: Preference: I like mint</" in corrected, "without a number, which nobody types in a browser"
+    assert "Corrected: I like mint</" in corrected, "without a number, which nobody types in a browser"
     assert "Canceled" in (await alice.post("/me", op="remind.cancel", reminder=ids["reminder"])).text
     assert "Water alicewort" not in (await alice.get("/me")).text
     assert "Opted out" in (await alice.post("/me", op="privacy.optout")).text

@@ -28,6 +28,7 @@ from memory.queue.turns import Turn
 from memory.search.vector_similarity import Meaning
 from memory.store.database import Database, Rows, Tx
 from memory.store.ids import BlockId, MessageId, TurnId
+from texts import _
 
 A_contra = TypeVar("A_contra", bound="Arguments", contravariant=True)
 
@@ -227,6 +228,10 @@ class Toolset(Struct, frozen=True, eq=False, dict=True):
         found = (self.tools[name] for name in sorted(self.tools))
         left = self.operations
         return tuple(spec_of(tool.name, tool.description, tool.arguments, left.get(tool.name, ())) for tool in found)
+
+    def called(self, name: str) -> str:
+        """What people read in place of a tool's name; empty for a tool that the agent does not have now."""
+        return (_(self.tools[name].shown) or name) if name in self.tools else ""
 
     @cached_property
     def rarely(self) -> Mapping[str, Rarely]:

@@ -303,7 +303,7 @@ class ReadArguments(Arguments):
 
 class BlueskyReadTool(OutsideTool[ReadArguments]):
     name = "bluesky_read"
-    shown = gettext_noop("Bluesky")
+    shown = gettext_noop("reading Bluesky")
     rarely = Rarely("read posts, threads and profiles on Bluesky", "off Bluesky")
     description = (
         "Look things up on Bluesky: search finds posts by words, profile tells about a person, thread shows a post "

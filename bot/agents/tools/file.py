@@ -104,7 +104,7 @@ class WriteArguments(Arguments):
 
 class FileWriteTool(OutsideTool[WriteArguments]):
     name = "file_write"
-    shown = gettext_noop("files")
+    shown = gettext_noop("writing files")
     description = (
         "Write a text file in a folder you may write in, or add to one. Write only what everybody who can read that "
         "folder may know; keep your own memories with `context` and `recall` instead."

@@ -181,8 +181,8 @@ def _command(name: str, entry: Entry, perform: Perform) -> click.Command:
 
 
 def _argument_help(told: ParameterEntry) -> str:
-    words = _(told.help)
-    return sentence(f"{words}: {', '.join(told.choices)}" if told.choices else words)
+    words, typed = _(told.help), told.typed or ", ".join(told.choices)
+    return sentence(f"{words}: {typed}" if typed else words)
 
 
 class _Command(click.Command):

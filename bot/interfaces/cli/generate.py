@@ -147,6 +147,7 @@ def _reference() -> Iterator[str]:
         for each in filter(lambda each: each.help, declared.parameters):
             told = all(re.search(rf"\b{re.escape(choice)}\b", each.help) for choice in each.choices)
             about = each.help if told else f"{each.help}; choices: {', '.join(each.choices)}"
+            about = f"{about}: {each.typed}" if each.typed else about
             name = each.called(via if via in each.via else Via.DISCORD)
             yield f"| &nbsp;&nbsp;`{name}` | {about.replace('|', chr(92) + '|')} | | |"
 

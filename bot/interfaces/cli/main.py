@@ -54,7 +54,7 @@ def main() -> None:
 
 def run(arguments: Sequence[str]) -> int:
     speak(locale())
-    read_on(source())
+    read_on(source(), to_owner=True)
     speak_click()
     arguments = _option_last(arguments)
     if arguments[:1] == ["help"]:

@@ -23,6 +23,7 @@ class ParameterEntry(Struct, frozen=True, omit_defaults=True):
     flags: tuple[str, ...] = ()
     default: bool | int | float | str | tuple[str, ...] | None = None
     choices: tuple[str, ...] = ()
+    typed: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
     low: float | None = None
     high: float | None = None

@@ -1,5 +1,6 @@
-"""The buttons of an approval card: Allow, Deny and Details, and those of a request in a list. They are recognized by
-their ids (`components.py`), even after a restart.
+"""The buttons of an approval card (Allow, Deny, Details) and of a listed request, recognized by their ids.
+
+They also work after a restart (`components.py`).
 """
 
 import re
@@ -23,7 +24,7 @@ from texts import _, error_sentence
 
 
 def install_approvals(tree: Tree, served: ServedConstellations) -> None:
-    """Have the buttons and menus of every card heard, also of those sent before a restart."""
+    """Handle the buttons and menus of all cards, also of those sent before a restart."""
 
     async def answered(interaction: Interaction, named: re.Match[str], chosen: str) -> None:
         if not await defer(interaction):
@@ -47,7 +48,7 @@ def install_approvals(tree: Tree, served: ServedConstellations) -> None:
 
 
 def _choice(found: PermitList) -> list[discord.ui.Item[Any]]:
-    options = ((urlencode({"request": each.id}), each.called) for each in found.requests)
+    options = ((urlencode({"request": each.id}), each.choice[1]) for each in found.requests)
     return select(call_id("permits.show", {}), options, _("Choose one"))
 
 
@@ -61,7 +62,7 @@ def _answers(found: RequestDetails) -> list[discord.ui.Item[Any]]:
 
 
 ITEMS: Items = {"permits.list": _choice, "permits.show": _answers}
-"""What can be pressed under what these operations show: a request is answered after its arguments were seen."""
+"""Buttons and menus under the results of these operations: a request is answered where its arguments are shown."""
 
 
 async def _details(interaction: Interaction, approvals: Approvals, request: int, who: Approver) -> None:

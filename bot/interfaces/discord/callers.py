@@ -1,4 +1,4 @@
-"""Makes the `Caller` of an operation from whoever gives a command or presses a button."""
+"""Makes the `Caller` of an operation from an interaction: a command, a component or a form."""
 
 from collections.abc import Callable
 from typing import Any
@@ -26,19 +26,19 @@ _NOT_LET_IN = gettext_noop(
     "You are not allowed to talk to me here, so I keep nothing you say. The person who runs me can change that."
 )
 _KEEPING = {"chat agent", "chat group"}
-"""Commands that are written by hand, and forms by their ids, that take words of whoever gives them."""
+"""Handwritten commands, and forms by their ids, that store words of the person who uses them."""
 _GROUPS = {discord.AppCommandOptionType.subcommand.value, discord.AppCommandOptionType.subcommand_group.value}
 
 
 def is_elsewhere(interaction: discord.Interaction[Any]) -> bool:
-    """Whether the bot is no member of the server, but installed by the person; discord.py makes up a guild for it."""
+    """Whether the person installed the bot, which is no member of this server; discord.py makes up a guild object."""
     return interaction.guild_id is not None and interaction.client.get_guild(interaction.guild_id) is None
 
 
 async def _scope_of(interaction: discord.Interaction[Any], settings: DiscordSettings) -> Scope:
-    """An ephemeral answer is heard by one person, who also knows what is known in the place of the command.
+    """The scope of an ephemeral answer: one person, who also knows what is known where they use the command.
 
-    In direct messages that is what a message of theirs would be answered with.
+    In direct messages, it is the scope of an answer to a message of theirs.
     """
     user = interaction.user.id
     person = person_id(user)
@@ -51,7 +51,7 @@ async def _scope_of(interaction: discord.Interaction[Any], settings: DiscordSett
 
 
 async def scope_here(interaction: discord.Interaction[Any], settings: DiscordSettings) -> Scope:
-    """Those who hear an answer that is given in this place for all to see: what an agent may use there."""
+    """The scope of a public answer here: what an agent may use for it."""
     person = person_id(interaction.user.id)
     if is_elsewhere(interaction):
         return Scope(channel_audience(place_id(interaction.channel_id or 0)))
@@ -77,7 +77,7 @@ async def _known_here(interaction: discord.Interaction[Any], settings: DiscordSe
 
 
 async def _shared(interaction: discord.Interaction[Any]) -> tuple[int, ...]:
-    """In direct messages with the bot: the guilds in which it just saw who gave the command, if it hears them there."""
+    """In direct messages with the bot: the guilds that it shares with the person and where it answers them."""
     if interaction.guild_id is not None or not interaction.context.dm_channel:
         return ()
     shared: tuple[int, ...] = await interaction.client.memberships.shared_with(interaction.channel, interaction.user)
@@ -90,10 +90,10 @@ def refusal(
     ignored: Callable[[PersonId], bool],
     keeps: Callable[[str, bool], bool],
 ) -> str:
-    """Words for somebody whom this is not answered, whatever door they came by; empty for everybody else.
+    """The reason why an interaction is refused; empty if it is not.
 
-    That is who was shut out, for anything but what everybody may do with their own data; and who is not heard here
-    (`ignored`: by their own choice), for whatever would keep words of theirs, as the commands for which `keeps` holds.
+    Blocked people can only use `/privacy`. People who opted out (`ignored`) or are not admitted here cannot use what
+    stores their words, which `keeps` decides.
     """
     user, guild = interaction.user, interaction.guild_id
     what, given = _asked(interaction)
@@ -111,7 +111,7 @@ def refusal(
 
 
 def _asked(interaction: discord.Interaction[Any]) -> tuple[str, bool]:
-    """What a command, or the id of a button or form, asks for, in words ("privacy erase"); and whether with options."""
+    """The words of a command ("privacy erase") or of a component's id, and whether it has options."""
     data: Any = interaction.data or {}
     if "custom_id" in data:
         named = str(data["custom_id"]).removeprefix("carina:")
@@ -126,7 +126,7 @@ def _asked(interaction: discord.Interaction[Any]) -> tuple[str, bool]:
 
 
 def _heard(interaction: discord.Interaction[Any], settings: DiscordSettings) -> bool:
-    """Whether what this person says by message is heard there; where the bot is no member: in direct messages."""
+    """Whether messages of this person are accepted here; if the bot is no member, in direct messages."""
     author = author_of(interaction.user)
     if interaction.guild_id is None or is_elsewhere(interaction):
         info = ChannelInfo(interaction.channel_id or 0, PlaceKind.DIRECT, person=author.id)
@@ -139,7 +139,7 @@ _DOORS = {discord.InteractionType.component: "button", discord.InteractionType.m
 
 
 def approver_of(interaction: discord.Interaction[Any]) -> Approver:
-    """Who it is, with the roles that count here: those in this guild, as Discord says with the interaction itself."""
+    """The person, with their roles in this guild, which the interaction contains."""
     user, guild = interaction.user, interaction.guild_id
     roles = user.roles if isinstance(user, discord.Member) and guild is not None else ()
     identities = frozenset(role_identity(guild or 0, role.id) for role in roles)
@@ -148,7 +148,7 @@ def approver_of(interaction: discord.Interaction[Any]) -> Approver:
 
 
 async def caller_of(interaction: Interaction, settings: DiscordSettings) -> Caller:
-    """An answer is seen by them alone; what they write down is known where they are answered alone."""
+    """The caller of an operation, whose answer only they see; what they store is known in their direct messages."""
     approver, scope = approver_of(interaction), await _scope_of(interaction, settings)
     own = OWNER if interaction.user.id == settings.owner_id else person_audience(approver.person)
     here = None

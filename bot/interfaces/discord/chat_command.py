@@ -70,7 +70,7 @@ def _chat(kind: str, served: ServedConstellations, settings: DiscordSettings) ->
 
 
 def _context(interaction: Interaction, settings: DiscordSettings) -> MessageContext:
-    """The place of a command, where its giver may talk. Raises UserError where nothing that is said is answered."""
+    """The place of a command. Raises UserError where this person's messages are not answered."""
     if interaction.channel is None or is_elsewhere(interaction):
         raise UserError("I am not a member of this server, so I cannot answer here.")
     author, info = author_of(interaction.user), channel_info(interaction.channel, interaction.user.id)
@@ -84,7 +84,7 @@ def _context(interaction: Interaction, settings: DiscordSettings) -> MessageCont
 
 
 async def _repeat(interaction: Interaction, to: Addressee, text: str) -> bool:
-    """Show in the place what is said to whom; False when it could not be said."""
+    """Post the text with its addressee; False if Discord refuses."""
     shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]} …"
     words = _("**To {escape_markdown}:** {shown}", escape_markdown=discord.utils.escape_markdown(to.name), shown=shown)
     try:
@@ -95,7 +95,7 @@ async def _repeat(interaction: Interaction, to: Addressee, text: str) -> bool:
 
 
 def _said(interaction: Interaction, text: str, around: MessageContext, clock: Clock) -> Notification:
-    """What was said, as a message of who gave the command. The same interaction is the same message."""
+    """The text as a message of the person who used the command, identified by the interaction."""
     author = author_of(interaction.user)
     return Notification(
         source=NAME,

@@ -1,5 +1,7 @@
-"""A slash command for every operation that Discord offers; `sources.discord.command_tree` syncs them with Discord.
-Only whoever asked sees the answers."""
+"""A slash command for every operation that Discord offers. `sources.discord.command_tree` syncs them with Discord.
+
+Answers are ephemeral: only the person who used the command sees them.
+"""
 
 import asyncio
 import functools
@@ -43,12 +45,12 @@ from texts import _, error_sentence
 Command: TypeAlias = app_commands.Command[Any, ..., None]
 Group: TypeAlias = app_commands.Group
 Items: TypeAlias = Mapping[str, Callable[[Any], Sequence[discord.ui.Item[Any]]]]
-"""What can be pressed under a result, by the name of the operation."""
+"""Buttons and menus under a result, by the name of the operation."""
 _TYPES: Mapping[str, type] = {"text": str, "integer": int, "number": float, "flag": bool}
 
 
 class Channels(app_commands.Transformer):
-    """Where anybody can talk. Media channels are not among what Discord's own description lets an option name."""
+    """Channels with messages. discord.py has no type for an option that excludes media channels."""
 
     @property
     def type(self) -> discord.AppCommandOptionType:
@@ -72,7 +74,7 @@ _PICKED: Mapping[str, Any] = {
     "role": discord.Role,
     "location": app_commands.Transform[Any, Channels],
 }
-"""What is picked from Discord's own lists."""
+"""Options that Discord fills from its own lists of people, roles and channels."""
 _INK = Markdown()
 _log = Log(__name__)
 _LARGEST = 2**53  # of what Discord takes as an integer
@@ -82,14 +84,14 @@ _LONGEST = 6_000  # characters that Discord takes in an option; a longer text co
 class Commands(Struct, frozen=True):
     registry: Registry
     titles: Mapping[str, str]
-    """What each group is for, by its words with dots between them."""
+    """The description of each command group, by its name with dots."""
     settings: DiscordSettings
     forms: Mapping[str, OpenForm] = field(default_factory=dict)
-    """What opens instead, by the name of the operation."""
+    """Forms that a command opens before it calls its operation, by the name of the operation."""
     items: Items = field(default_factory=dict)
     questions: Questions = field(default_factory=Questions)
     configured: str = ""
-    """The configured constellation."""
+    """The name of the constellation in carina.toml."""
 
     def install(self, tree: Tree) -> None:
         groups: dict[str, Group] = {}
@@ -112,7 +114,7 @@ class Commands(Struct, frozen=True):
         if path not in groups:
             below = path.partition(".")[2]
             title = self.titles[path] if path in self.titles else self.titles[below] if below else TITLES[path]
-            # Discord hides it from members who may not manage the server; who may do what is decided at each call.
+            # Discord only hides it from members who cannot manage the server; rights are checked at each call.
             hidden = discord.Permissions(manage_guild=True) if path in HIDDEN else None
             groups[path] = Group(name=path.rpartition(".")[2], description=title, default_permissions=hidden)
             place.add_command(groups[path])
@@ -124,14 +126,14 @@ class Commands(Struct, frozen=True):
         default = {each.name: _default(each) for each in options}
 
         async def called(interaction: Interaction, /, **given: Any) -> None:
-            # What was left out comes with its default, which no limit need allow.
+            # discord.py fills in defaults, which may be outside of the limits.
             chosen = {name: self._value(interaction, value) for name, value in given.items() if value != default[name]}
             if form is not None:
                 await open_form(interaction, form, chosen)
                 return
             chosen |= _listed(declared, chosen)
             if declared.first:
-                # In an emergency it is done first, and also when Discord takes no answer any more.
+                # In an emergency, it runs before the answer, and even if Discord no longer accepts one.
                 words, answers = await asyncio.gather(
                     self._result(interaction, declared.name, chosen), defer(interaction)
                 )
@@ -144,19 +146,19 @@ class Commands(Struct, frozen=True):
         app_commands.describe(**{each.name: each.help for each in options})(called)
         app_commands.choices(**{each.name: _choices(each) for each in options if each.choices})(called)
         command: Command = app_commands.Command(name=name, description=declared.summary, callback=called)
-        vars(called).clear()  # what the command has read of it, which takes 2 kB
+        vars(called).clear()  # the command has read it; it takes 2 kB
         for each in options:
             if each.suggests:
                 suggests(command, each.name, self._suggest(declared, each.name))
         return command
 
     async def answer(self, interaction: Interaction, name: str, given: Mapping[str, Any], **said: Any) -> None:
-        """Do it, and say what came of it or ask whether it is meant; `said` are fields of the caller."""
+        """Call an operation and send its result, or ask for confirmation; `said` are fields of the caller."""
         words, more = await self._result(interaction, name, given, **said)
         await tell(interaction, words, **more)
 
     async def _turn(self, interaction: Interaction, named: re.Match[str], _chosen: str) -> None:
-        """Turn to a page of a list, as it is now."""
+        """Show another page of a list, read anew."""
         declared = self.registry.operations.get(named["name"])
         if declared is None or declared.changes:
             await _gone(interaction)
@@ -168,7 +170,7 @@ class Commands(Struct, frozen=True):
         await change(interaction, words, more.get("looks", PLAIN))
 
     async def _pick(self, interaction: Interaction, named: re.Match[str], chosen: str) -> None:
-        """Show what was chosen, with a button for each thing that can be done with it."""
+        """Show the chosen item with a button for each operation on it."""
         if (declared := self.registry.operations.get(named["name"])) is None:
             await _gone(interaction)
             return
@@ -180,7 +182,7 @@ class Commands(Struct, frozen=True):
         await tell(interaction, _INK.text(words) if buttons else gone, looks=CardStyle(items=buttons))
 
     async def _call(self, interaction: Interaction, named: re.Match[str], chosen: str) -> None:
-        """Call the operation that a button or a menu names, or open the form that asks for the rest."""
+        """Call the operation that a button or menu names, or open its form for the missing arguments."""
         if (declared := self.registry.operations.get(named["name"])) is None:
             await _gone(interaction)
             return
@@ -192,14 +194,14 @@ class Commands(Struct, frozen=True):
             await self._replace(interaction, declared, *await self._result(interaction, declared.name, given, **where))
 
     async def sent(self, interaction: Interaction, named: re.Match[str], fields: dict[str, str]) -> None:
-        """Call the operation of a form."""
+        """Call the operation of a submitted form."""
         declared = self.registry.operations[named["name"]]
         words, more = await self._result(interaction, declared.name, _given(declared, named["given"]) | fields)
         words = with_fields(words, fields) if more.get("looks") is NO else words
         await self._replace(interaction, declared, words, more)
 
     async def _replace(self, interaction: Interaction, declared: Operation, words: str, more: dict[str, Any]) -> None:
-        """Show what was done in place of the answer that offered it, so that it is not offered again."""
+        """Replace the answer whose button was pressed, so that it cannot be pressed again."""
         there = declared.changes and stands_under_answer(interaction) and more.get("looks") is not NO
         await (change if there else tell)(interaction, words, **more)
 
@@ -227,14 +229,14 @@ class Commands(Struct, frozen=True):
         found: Result,
         number: int,
     ) -> tuple[str, dict[str, Any]]:
-        """A result in words, with a file, buttons and pages where they have any."""
+        """The text of a result, with its file, buttons and pages."""
         lines = found.lines(_INK)
         file, items, footer = None, list[discord.ui.Item[Any]](), ""
         if document := found.document:
             clean = functools.partial(without_secrets, interaction)
             file = sent_file(await asyncio.to_thread(found.attachment, clean), declared.file_name)
             if without_secrets(interaction, document) != document:
-                lines.append(_("Secrets are left out; the terminal shows them."))
+                lines.append(_("Secrets are left out."))
         if declared.name in self.items:
             items += self.items[declared.name](found)
         tone = Tone.DONE if declared.changes else Tone.ASKS if found.code else Tone.PLAIN
@@ -253,7 +255,7 @@ class Commands(Struct, frozen=True):
         return words, {"file": file, "looks": CardStyle(tone, title, footer, items)}
 
     def _value(self, interaction: Interaction, value: Any) -> Any:
-        """What was picked from Discord's own lists, as operations take it."""
+        """A person, role or channel that Discord resolved, as operations take it."""
         match value:
             case discord.User() | discord.Member():
                 return person_id(value.id)
@@ -275,25 +277,25 @@ class Commands(Struct, frozen=True):
 
 
 def with_fields(refused: str, fields: Mapping[str, str]) -> str:
-    """A refusal with what was written into the form, which is gone once it is sent."""
+    """An error with the text of the form: Discord discards it when the form is submitted."""
     written = "\n".join(filter(None, fields.values()))
     return _("{refused}\n\nThis is what you wrote:\n{given}", refused=refused, given=written) if written else refused
 
 
 async def _gone(interaction: Interaction, *_pressed: object) -> None:
-    """Answer what an earlier version showed, and this one cannot do."""
+    """Answer a button that only an earlier version supported."""
     if await defer(interaction):
         await tell(interaction, _("This button no longer works. Use the command instead."), looks=NO)
 
 
 def _given(declared: Operation, told: str) -> dict[str, Any]:
-    """The arguments in the id of a component."""
+    """The arguments in a component's id."""
     many = {each.name for each in declared.parameters if each.kind == "many"}
     return {key: each if key in many else each[0] for key, each in parse_qs(told).items()}
 
 
 def _listed(declared: Operation, given: Mapping[str, Any]) -> dict[str, list[str]]:
-    """What is given with commas between, since Discord has no option that can be repeated."""
+    """The lists among the arguments, split at commas: on Discord, an option cannot be repeated."""
     names = (each.name for each in declared.parameters if each.kind == "many" and each.name in given)
     return {name: [part.strip() for part in given[name].split(",") if part.strip()] for name in names}
 
@@ -303,7 +305,7 @@ def offered(declared: Operation) -> list[Parameter]:
 
 
 def keeping(registry: Registry) -> Callable[[str, bool], bool]:
-    """Whether a command writes down words of whoever gives it, by its name there ("facts add"), with options or not."""
+    """Whether a slash command ("facts add"), with options or without, stores words of the person who uses it."""
 
     def keeps(words: str, given: bool) -> bool:
         declared = registry.operations.get(operation_words(words).replace(" ", "."))
@@ -313,7 +315,7 @@ def keeping(registry: Registry) -> Callable[[str, bool], bool]:
 
 
 def _signature(options: Iterable[Parameter]) -> inspect.Signature:
-    """As discord.py reads it from a function that is written by hand."""
+    """The signature from which discord.py makes the options."""
     first = inspect.Parameter("_interaction", inspect.Parameter.POSITIONAL_ONLY, annotation=Interaction)
     return inspect.Signature([first, *map(_slash_parameter, options)])
 

@@ -26,24 +26,24 @@ _log = Log(__name__)
 
 Heard: TypeAlias = type[discord.ui.DynamicItem[Any]]
 Pressed: TypeAlias = Callable[[Interaction, re.Match[str], str], Awaitable[None]]
-"""Takes a button that was pressed, or a menu: what its id says, and the value that was chosen, empty for a button."""
+"""Handles a button or menu: takes the match of its id, and the chosen value, which is empty for a button."""
 Sent: TypeAlias = Callable[[Interaction, re.Match[str], dict[str, str]], Awaitable[None]]
-"""Takes a form that was sent: what its id says, and what was written into each of its fields, empty if blank."""
+"""Handles a submitted form: takes the match of its id, and the text of each field, empty if blank."""
 
 LONGEST_FIELD, LONGEST_ID = 4_000, 100
-"""Characters that Discord takes in one field and in one id."""
+"""Discord's limits for a field and an id, in characters."""
 _OPTIONS, _LABEL = 25, 100  # of a menu, and characters of one
 
 
 class OpenForm(Struct, frozen=True):
-    """A form that a command opens instead of doing something; who hears the form calls an operation."""
+    """A form that a command opens; the handler of the submitted form calls the operation."""
 
     make: Callable[[Interaction, Mapping[str, Any]], Awaitable[discord.ui.Modal]]
-    """Takes the options that were given. Raises UserError with words for who asked."""
+    """Makes the form from the given options. Raises UserError."""
     options: tuple[str, ...] = ()
-    """The arguments of the operation that are options of the command; the form asks for the others."""
+    """The arguments that are options of the command; the form asks for the others."""
     of_command: bool = True
-    """Whether the command opens it, too, and not only its button."""
+    """Whether the command opens it, not only a button."""
 
 
 class Entry(Struct, frozen=True):
@@ -51,14 +51,14 @@ class Entry(Struct, frozen=True):
     label: str
     longest: int = LONGEST_FIELD
     text: str = ""
-    """What it opens with."""
+    """The text that it is filled with at first."""
     required: bool = False
     lines: bool = False
-    """It takes several lines."""
+    """Whether it takes several lines."""
 
 
 async def open_form(interaction: Interaction, form: OpenForm, given: Mapping[str, Any]) -> None:
-    """A form has to be the first answer, so what it needs is read before anything is said."""
+    """Open a form. Discord only takes it as the first response, so an error is the only other answer."""
     try:
         await interaction.response.send_modal(await form.make(interaction, given))
     except UserError as error:
@@ -69,7 +69,7 @@ async def open_form(interaction: Interaction, form: OpenForm, given: Mapping[str
 
 
 def modal(title: str, identifier: str, *entries: Entry) -> discord.ui.Modal:
-    """A form, which is heard by its id, also after a restart."""
+    """A form, recognized by its id, also after a restart."""
     form = discord.ui.Modal(title=title, custom_id=identifier, timeout=None)
     for each in entries:
         style = discord.TextStyle.long if each.lines else discord.TextStyle.short
@@ -84,7 +84,7 @@ def modal(title: str, identifier: str, *entries: Entry) -> discord.ui.Modal:
 def select(
     identifier: str, options: Iterable[tuple[str, str]], title: str = "", chosen: str = ""
 ) -> list[discord.ui.Item[Any]]:
-    """A menu of values with their words, as many as Discord takes; nothing where there are none."""
+    """A menu of values and their labels, as many as Discord allows; empty without any."""
     found = [
         discord.SelectOption(label=one_line(words, _LABEL) or value, value=value, default=value == chosen)
         for value, words in options
@@ -95,9 +95,9 @@ def select(
 
 
 def hear_forms(tree: Tree, heard: Mapping[re.Pattern[str], Sent]) -> None:
-    """Have every form heard, by its id; whoever is not answered otherwise is not answered here either.
+    """Handle all submitted forms, by their ids, from the same people as commands.
 
-    An answer is promised before it is taken. A field that is blank now is reset: forms open with what is set.
+    The response is deferred first. A blank field resets its setting, because forms open with the current ones.
     """
 
     async def on_interaction(interaction: Interaction) -> None:
@@ -123,7 +123,7 @@ def _fields(components: Sequence[dict[str, Any]]) -> Iterator[tuple[str, str]]:
 
 
 async def _stored(interaction: Interaction, work: Awaitable[None]) -> None:
-    """Do it, or say that the database takes no writes, or that it went wrong, as for commands."""
+    """Await it; on a failure, tell the person as for a command."""
     try:
         await work
     except (DatabaseBusy, DatabaseFull) as why:
@@ -135,7 +135,7 @@ async def _stored(interaction: Interaction, work: Awaitable[None]) -> None:
 
 def hear(pattern: re.Pattern[str], work: Pressed) -> Heard:
     class Component(discord.ui.DynamicItem[Any], template=pattern):
-        """Answers whom a command would: whoever is shut out is told so."""
+        """A component of an existing message; it checks people as a command does."""
 
         def __init__(self, named: re.Match[str], shown: discord.ui.Item[Any]) -> None:
             super().__init__(shown)

@@ -26,11 +26,11 @@ _OVER = gettext_noop("This question was already answered or has expired, so noth
 
 
 Confirmed: TypeAlias = Callable[..., Awaitable[None]]
-"""Does an operation for somebody who is sure: the interaction, its name, what was given, and fields of the caller."""
+"""Calls a confirmed operation: takes the interaction, its name, its arguments, and fields of the caller."""
 
 
 class OpenQuestion(Struct, frozen=True):
-    """What would be done for whom, and what they are asked before."""
+    """An operation that waits for confirmation, with the question."""
 
     person: int
     name: str
@@ -40,7 +40,7 @@ class OpenQuestion(Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Questions:
-    """Those that stand. Each is answered once, by who asked for it."""
+    """The open questions. Each can be answered once, by the person who was asked."""
 
     clock: Callable[[], float] = time.monotonic
     _open: RecentValues[str, tuple[float, OpenQuestion]] = field(
@@ -60,7 +60,7 @@ class Questions:
         return buttons
 
     def take(self, token: str, person: int) -> OpenQuestion | None:
-        """What was asked, where it stands still; from now on it does not."""
+        """Remove and return an open question; None if it expired, was answered, or is somebody else's."""
         until, asked = self._open.get(token, (0.0, None))
         if asked is None or asked.person != person or until <= self.clock():
             return None
@@ -68,7 +68,7 @@ class Questions:
         return asked
 
     def button(self, confirmed: Confirmed) -> Heard:
-        """What hears the buttons; who may do it is decided anew."""
+        """The handler of the buttons; the confirmed operation checks rights again."""
 
         async def pressed(interaction: Interaction, named: re.Match[str], _chosen: str) -> None:
             if not await defer(interaction, quietly=True):

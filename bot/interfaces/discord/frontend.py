@@ -54,7 +54,7 @@ def connect(config: Config, served: ServedConstellations, services: Services) ->
         return [StoredMessage(row.external_id or "", text_mark(row.text)) for row in found]
 
     async def listens_from() -> int:
-        """When the bot first set out to connect, as Discord writes times."""
+        """The time of the bot's first attempt to connect, as a Discord snowflake."""
         stored = await marks.position(_BEGUN)
         if stored is None:
             stored = str(discord.utils.time_snowflake(clock()))
@@ -62,7 +62,7 @@ def connect(config: Config, served: ServedConstellations, services: Services) ->
         return int(stored)
 
     async def never_wrote() -> Mapping[PersonId, datetime | None]:
-        """Whose direct channel is opened to look: the owner, the admins, and who was let in by name or by a code."""
+        """Whose direct messages are searched for missed ones: the owner, admins, and people allowed by name or code."""
         rules = access.rules
         allowed = {*settings.allow.persons, *_persons(rules, Rule.ALLOW)} - set(_persons(rules, Rule.DENY))
         in_charge = {*config.discord.admins.persons} | ({config.discord_owner} if config.discord_owner else set())
@@ -83,6 +83,7 @@ def connect(config: Config, served: ServedConstellations, services: Services) ->
             synced=functools.partial(marks.position, _MARK),
             note=functools.partial(marks.note_position, _MARK),
             barred=lambda interaction: refusal(interaction, settings, ignored, keeps),
+            is_owner=lambda interaction: interaction.user.id == settings.owner_id,
             language=lambda interaction: accounts.language(PersonId(f"discord:{interaction.user.id}")),
             cleaned=Redactor(config.secrets()).clean,
         ),
@@ -105,12 +106,12 @@ def connect(config: Config, served: ServedConstellations, services: Services) ->
 
 
 def _silence(shared: Shared) -> str:
-    """Why nobody on Discord is answered, for the bot's presence; empty if people are."""
+    """The reason why the bot answers nobody, for its presence; empty if it answers."""
     return _("Halted") if shared.halt.halted else _("Paused") if shared.accounts.is_paused("discord") else ""
 
 
 async def _gave_up(config: Config, services: Services, clock: Clock, channel: int) -> None:
-    """Something in a channel could not be handled: the owner is told, once a day for each channel."""
+    """Tell the owner that something in a channel could not be handled, once a day for each channel."""
     now = clock()
     key = f"not_handled/{channel}/{now:%Y-%m-%d}"
     text = _(
@@ -152,11 +153,11 @@ def _persons(rules: Mapping[str, Rule], rule: Rule) -> list[int]:
 
 
 def settings_of(config: Config) -> DiscordSettings:
-    """The configuration's words as the source takes them. Raises ValueError without a token."""
+    """The source's settings from the configuration. Raises ValueError without a token."""
     if config.discord_token is None:
         raise ValueError("DISCORD_TOKEN is not set")
     same = config.discord.as_fields_of(DiscordSettings)
-    # Where several speak, each does so under its name, which takes room in every message.
+    # In a group of several agents, each message shows the agent's name, which takes some of its length.
     same["show_names"] = config.discord.show_names or any(len(group.members) > 1 for group in config.groups)
     owner = int(config.discord_owner) if config.discord_owner else None
     return DiscordSettings(token=config.discord_token, owner_id=owner, **same)

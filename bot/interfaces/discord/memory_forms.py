@@ -48,13 +48,13 @@ def install_why(tree: Tree, commands: Commands) -> None:
 
 
 def _offered(found: Explanation | ItemExplanation) -> list[discord.ui.Item[Any]]:
-    """Buttons for the only memory that can be changed, else the choice among them."""
+    """Buttons for a single memory that can be changed; a menu of several."""
     rows = found.changeable
     return _offers(rows[0]) if len(rows) == 1 else _choice(rows)
 
 
 ITEMS = {"why": _offered, "why.memory": _offered}
-"""What can be pressed under what these operations show."""
+"""Buttons and menus under the results of these operations."""
 
 
 def _offers(memory: MemoryRow) -> list[discord.ui.Item[Any]]:
@@ -104,7 +104,7 @@ def block_form(registry: Registry, settings: DiscordSettings) -> OpenForm:
     async def opened(interaction: Interaction, given: Mapping[str, Any]) -> discord.ui.Modal:
         found = cast("FormContents", await registry.call("memory.form", await caller_of(interaction, settings), given))
         if len(found.text) > LONGEST_FIELD:
-            ways = [gettext_noop("Ask the agent for the change, or edit it at a terminal, which has no such limit.")]
+            ways = [gettext_noop("Ask the agent for the change.")]
             if not found.field:
                 ways.append(gettext_noop("If it has fields, you can also edit one at a time: name it as `field`."))
             raise _too_long(found.text, *ways)
@@ -125,7 +125,7 @@ def _too_long(text: str, *ways: str) -> UserError:
 
 
 async def entry_form(_interaction: Interaction, _given: Mapping[str, Any]) -> discord.ui.Modal:
-    """Asks for an entry for the long term; a text there can have many lines."""
+    """A form for a long-term memory entry, whose text can have several lines."""
     text = Entry("text", _("What to keep, in full sentences"), required=True, lines=True)
     return modal(
         _("Add a long-term memory entry"),

@@ -18,10 +18,10 @@ Interaction: TypeAlias = discord.Interaction[Any]
 Tree: TypeAlias = app_commands.CommandTree[Any]
 
 Suggest: TypeAlias = Callable[[Interaction], Awaitable[Iterable[tuple[str, str]]]]
-"""Finds what can be chosen: pairs of a value and the words that stand for it."""
+"""Finds suggestions: pairs of a value and its label."""
 
 LARGEST_FILE = 8_000_000
-"""Bytes of a file; Discord takes a little more."""
+"""Bytes of a file, slightly below Discord's limit."""
 
 _CHOICES, _NAME = 25, 100  # suggestions that Discord takes, and characters of one
 
@@ -29,9 +29,9 @@ _log = Log(__name__)
 
 
 async def defer(interaction: Interaction, *, quietly: bool = False) -> bool:
-    """Tell Discord that an answer is coming; False when it is too late, and then nothing is done.
+    """Defer the response; False if Discord no longer accepts one, and the caller then does nothing.
 
-    `quietly`: what was pressed stands under an answer, which will be changed.
+    `quietly` is for a component of an answer that will be edited.
     """
     try:
         await interaction.response.defer(ephemeral=True, thinking=not quietly)
@@ -45,22 +45,22 @@ async def defer(interaction: Interaction, *, quietly: bool = False) -> bool:
 
 
 def stands_under_answer(interaction: Interaction) -> bool:
-    """Whether what was pressed or sent stands under an answer for one person, which is changed once it is done."""
+    """Whether the component or form belongs to an ephemeral answer, which can be edited."""
     return interaction.message is not None and interaction.message.flags.ephemeral
 
 
 def without_secrets(interaction: Interaction, text: str) -> str:
-    """What is shown, without secrets: configuration and files may hold some, and Discord keeps what it is given."""
+    """Remove secrets from a text: configuration and files may contain some, and Discord stores what it is sent."""
     return str(interaction.client.tree.cleaned(text))
 
 
 def shown(interaction: Interaction, text: str) -> str:
-    """What is shown in a message: also without what nobody sees, and with links that say where they lead."""
+    """A text for a message: without secrets and invisible characters, and with the targets of links visible."""
     return outgoing(without_secrets(interaction, text))
 
 
 def text_file(interaction: Interaction, text: str, name: str) -> discord.File:
-    """A text to be sent as a file, without secrets. Raises UserError where it is too large."""
+    """A text as a file, without secrets. Raises UserError if it is too large."""
     return sent_file(without_secrets(interaction, text).encode("utf-8", "replace"), name)
 
 
@@ -71,7 +71,7 @@ def sent_file(data: bytes, name: str) -> discord.File:
 
 
 async def answer_now(interaction: Interaction, text: str, looks: CardStyle = PLAIN) -> None:
-    """Answer at once and to who asked alone, with what took no time to find."""
+    """Send an ephemeral answer without deferring first."""
     view = container(shown(interaction, text)[:LONGEST], looks)
     try:
         await interaction.response.send_message(view=view, ephemeral=True)
@@ -87,9 +87,9 @@ async def tell(
     file: discord.File | None = None,
     looks: CardStyle = PLAIN,
 ) -> None:
-    """Answer who asked. When that cannot be said any more, what was done stands nevertheless.
+    """Send an ephemeral answer after deferring. If Discord refuses it, changes made so far stay.
 
-    `file_name` is that of a text that is too long.
+    A text that is too long is attached as `file_name`.
     """
     view, files = _drawn(interaction, text, file_name, file, looks)
     try:
@@ -106,7 +106,7 @@ async def change(
     file_name: str = "answer.md",
     file: discord.File | None = None,
 ) -> None:
-    """Show something else in the answer under which something was pressed, or where that is gone in a new one."""
+    """Edit the answer that a component belongs to; if that is gone, send a new one."""
     view, files = _drawn(interaction, text, file_name, file, looks)
     try:
         await interaction.edit_original_response(view=view, attachments=files)
@@ -126,7 +126,7 @@ def _drawn(
 
 
 def suggests(command: app_commands.Command[Any, ..., None], option: str, find: Suggest) -> None:
-    """Have an option suggest, of pairs of value and words, what fits what is typed; nothing to who may not see them."""
+    """Suggest values for an option that match the typed text; none to people who may not see them."""
 
     async def choices(interaction: Interaction, typed: str) -> list[app_commands.Choice[str]]:
         try:

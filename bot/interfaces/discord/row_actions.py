@@ -26,14 +26,14 @@ PICK = re.compile(rf"carina:pick:{_NAME}")
 
 
 def one_taken(declared: Operation) -> Parameter | None:
-    """The only argument that is chosen among what is there; of several, the only one that an operation needs."""
+    """The only argument with suggestions; of several, the only required one."""
     chosen = [each for each in declared.taken(Via.DISCORD) if each.suggests]
     needed = [each for each in chosen if each.required] or chosen
     return needed[0] if len(needed) == 1 else None
 
 
 def steps_of(operations: Mapping[str, Operation], declared: Operation) -> list[Operation]:
-    """What stands beside a list and takes one of its things: of those that call it the same, the most."""
+    """The operations next to a list that take one of its items: the largest set with the same argument name."""
     if len(declared.words) == 1:  # its things are not those of its neighbors
         return []
     names = names_of(operations.values())
@@ -49,7 +49,7 @@ def steps_of(operations: Mapping[str, Operation], declared: Operation) -> list[O
 async def menu(
     registry: Registry, caller: Caller, declared: Operation, rows: Iterable[Row]
 ) -> list[discord.ui.Item[Any]]:
-    """The choice of one of the rows that are shown, where something can be done with it."""
+    """A menu of the shown rows, if there are operations on them."""
     listed = {row.choice[0] for row in rows}
     if not (steps := await registry.permitted(steps_of(registry.operations, declared), caller)):
         return []
@@ -59,7 +59,7 @@ async def menu(
 
 
 def page_buttons(name: str, given: Mapping[str, Any], number: int, count: int) -> list[discord.ui.Button[Any]]:
-    """The buttons that turn a page; none where an id cannot hold the arguments."""
+    """Buttons for the previous and next page; none if the arguments do not fit into an id."""
     told = encoded({key: value for key, value in given.items() if value not in (None, "")})
     found = list[discord.ui.Button[Any]]()
     for label, to in (("◀", number - 1), ("▶", number + 1)):
@@ -73,7 +73,7 @@ def page_buttons(name: str, given: Mapping[str, Any], number: int, count: int) -
 async def step_buttons(
     registry: Registry, caller: Caller, declared: Operation, chosen: str
 ) -> tuple[str, list[discord.ui.Item[Any]]]:
-    """What was chosen from a list in words, and a button for each thing that can be done with it."""
+    """The label of the chosen item, and a button for each operation on it."""
     steps = await registry.permitted(steps_of(registry.operations, declared), caller)
     there = await _suggested(registry, caller, steps)
     offered = {name: dict(each)[chosen] for name, each in there.items() if chosen in dict(each)}
@@ -93,7 +93,7 @@ async def step_buttons(
 async def _suggested(
     registry: Registry, caller: Caller, steps: Sequence[Operation]
 ) -> dict[str, list[tuple[str, str]]]:
-    """What each step can be done to, by its name; those that choose from the same are asked once."""
+    """The suggestions of each operation, by its name; a shared source is asked once."""
     found: dict[str, list[tuple[str, str]]] = {}
     for each in steps:
         taken = one_taken(each)

@@ -18,6 +18,7 @@ from bot.agents.permissions import who_may
 from bot.agents.permissions.approval_requests import Broker
 from bot.agents.permissions.who_may import Action
 from bot.agents.tool_rules import Rules
+from bot.agents.tools.base import Toolset
 from bot.agents.turn_end import abandon
 from bot.config import Config
 from bot.config.agent_files import Exchange, read_agent, write_exchange
@@ -105,12 +106,15 @@ class AgentDetails(TomlFile):
     model: str
     groups: tuple[str, ...]
     tools: tuple[str, ...]
+    called: dict[str, str] = Field(exclude=True)
+    """What people read in place of the names of the tools that it has now."""
     consent: tuple[str, ...] = Field(exclude=True)
     rules: tuple[str, ...]
     settings: dict[str, Any]
 
     def lines(self, markup: Markup) -> list[str]:
-        tools = [_("{tool} (asks first)", tool=tool) if tool in self.consent else tool for tool in self.tools]
+        known = [(called, name in self.consent) for name, called in self.called.items()]
+        tools = [_("{tool} (asks first)", tool=called) if asks else called for called, asks in dict.fromkeys(known)]
         return [
             markup.text(_(_IS[self.status], agent=self.agent)),
             _("- Model: {model}", model=markup.text(self.model)),
@@ -138,6 +142,7 @@ class Agents(MemoryService, frozen=True):
     moved: MovedHere
     announce: Callable[[], None]
     tables: Tables
+    tools: Callable[[Agent], Toolset]
 
     @operation("agent.list", "List the agents", Action.HELP)
     def list_agents(self, rows: Rows, caller: Caller) -> Listing[AgentRow]:
@@ -152,11 +157,13 @@ class Agents(MemoryService, frozen=True):
     def show(self, rows: Rows, caller: Caller, agent: _Agent) -> AgentDetails:
         found = find_agent(rows, agent)
         member_of = [each.name for each in agent_groups.groups_of(rows, found.id)]
+        tools = self.tools(found)
         section = agent_section(found) if who_may.may(self.people, caller.approver, Action.EXPORT) else {}
         return AgentDetails.from_record(
             found,
             model=found.model or self.config.model.default,
             groups=tuple(member_of),
+            called={name: tools.called(name) for name in found.tools if name in tools.tools},
             rules=tuple(Rules.of(found).sentences()),
             settings=section,
             toml=write_exchange([section]) if section else "",

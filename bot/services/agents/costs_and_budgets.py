@@ -54,8 +54,9 @@ class SetBudget(Arguments):
         str,
         Field(max_length=100),
         Param(
-            "What it limits: constellation, jobs, agent:NAME, person or guild, or one person or server by ID",
+            "What it limits",
             metavar="WHAT",
+            typed="constellation, jobs, agent:NAME, person, guild, person:ID, guild:ID",
             example="agent:Carina",
             suggests="spending",
         ),

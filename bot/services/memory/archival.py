@@ -35,7 +35,7 @@ _MOST, _SUGGESTED = 1_000, 100
 _SHOWN = 200  # characters of an entry in a list
 
 _Agent = Annotated[str, Param("Only this agent's memory", metavar="NAME", suggests="agents")]
-_Which = Annotated[str, Param("Label or ID of the entry", example="dentist", suggests="entries")]
+_Which = Annotated[str, Param("Entry, by its label or as listed", example="dentist", suggests="entries")]
 _Limit = Annotated[int, Field(ge=1, le=_MOST), Param("Maximum number to show, newest first", metavar="ROWS")]
 _Audience = Annotated[str, Param("Who can see it", example="public", metavar="AUDIENCE", suggests="audiences")]
 

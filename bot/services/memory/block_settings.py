@@ -23,6 +23,7 @@ from memory.blocks.schemas import PlainContent, plain_schema
 from memory.blocks.shares import share_block, shares_of, unshare_block
 from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy
 from memory.people.audience import Trust, may_write_down
+from memory.people.identities import label_called
 from memory.store.database import Rows, Tx
 from memory.wider_audience import require_widening, widen_block
 from texts import _
@@ -61,6 +62,11 @@ def _shared(rows: Rows, named: NamedBlock) -> Shares:
 
 _Label = Annotated[
     str, Field(min_length=1, max_length=MOST_LABEL), Param("Name of the block", example="recipes", metavar="BLOCK")
+]
+_Deleted = Annotated[
+    str,
+    Field(min_length=1, max_length=MOST_LABEL),
+    Param("Name of the block", example="recipes", metavar="BLOCK", suggests="deleted blocks"),
 ]
 _Description = Annotated[
     str, Field(max_length=500), Param("What belongs in the block, for the agent", example="What we cook")
@@ -185,7 +191,7 @@ class BlockSettings(MemoryService, frozen=True):
         return _("Deleted block {block}. `carina memory restore` brings it back.", block=named.block.label)
 
     @operation("memory.restore", "Bring a deleted block back", Action.BLOCKS, KEEPS)
-    def restore(self, tx: Tx, caller: Caller, label: _Label) -> str:
+    def restore(self, tx: Tx, caller: Caller, label: _Deleted) -> str:
         found = settings.deleted_blocks(tx, caller.scope, label)
         if not found:
             raise UserError("There is no deleted block “{block}” here.", block=label)
@@ -193,6 +199,11 @@ class BlockSettings(MemoryService, frozen=True):
         self._require_theirs(caller, undelete_block(tx, owner, label, audience, self.clock()))
         self._note(tx, caller, label, "restored")
         return _("Block {block} is back.", block=label)
+
+    @suggestions("deleted blocks")
+    def suggest_deleted(self, rows: Rows, caller: Caller) -> Suggestions:
+        labels = settings.deleted_labels(rows, caller.scope)
+        return [(each, shown_block(label_called(rows, each, caller.scope))) for each in labels]
 
     def _require_theirs(self, caller: Caller, block: Block) -> None:
         """Only the owner may change settings of blocks that others read elsewhere, or that are in every prompt."""

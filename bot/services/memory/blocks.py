@@ -75,7 +75,7 @@ _Newer = Annotated[int | None, Param("Version to compare with (default: the newe
 _Text = Annotated[str, Param("The text to add", example="Likes tea.")]
 _Redo = Annotated[bool, Param("Redo your latest undone change")]
 _Writer = Annotated[str, Param("Agent, person or job whose changes to undo", example="Carina", suggests="writers")]
-_Since = Annotated[str, Param("Start from a change (12), a turn (“turn 7”), a time, or an age (8h, 2d)")]
+_Since = Annotated[str, Param("Undo only changes since a time, an age such as 8h or 2d, or a version")]
 _Only = Annotated[
     int | None, Field(ge=1), Param("Undo only this change, not later ones", metavar="NUMBER", via=TERMINAL_ONLY)
 ]

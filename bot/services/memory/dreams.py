@@ -11,6 +11,7 @@ from bot.agents.permissions import who_may
 from bot.agents.permissions.who_may import Action, Rank
 from bot.errors import UserError
 from bot.services.caller import Caller
+from bot.services.names import typed_id
 from bot.services.registry import Options, Param, operation, suggestions
 from bot.services.results import ActionReport, Listing, Markup, Row, report
 from bot.services.transactions import MemoryService
@@ -39,7 +40,7 @@ _GIVEN = {
 }
 
 
-_Entry = Annotated[str, Param("ID of the inference, as listed", example="1", suggests="guesses")]
+_Entry = Annotated[str, Param("Inference, as listed", example="1", suggests="guesses")]
 
 
 class ReportRow(Row):
@@ -183,13 +184,13 @@ def _item(run: Run, item: Item, agent: str) -> ReportRow:
             said = _("inferred, and waiting for the person's approval: “{words}”", words=words)
         case "made":
             said = _(
-                "created {entry} ({item}): “{words}”",
-                entry=item.entry,
+                "created{entry} ({item}): “{words}”",
+                entry=typed_id(item.entry),
                 item=item.category or _("no category"),
                 words=words,
             )
         case "merged":
-            said = _("merged into {into}: “{words}”", into=item.into, words=words)
+            said = _("merged into another entry{entry}: “{words}”", entry=typed_id(item.into or ""), words=words)
         case "retired" if item.of is Pass.CONTRADICTIONS:
             said = _("retired because it is no longer true: “{words}”", words=words)
         case "retired":

@@ -27,7 +27,7 @@ from memory.store.row_mapper import ending
 from sources.text import one_line
 from texts import _, source
 
-_Which = Annotated[str, Param("Number of the fact, as listed", example="856122", suggests="facts")]
+_Which = Annotated[str, Param("Fact, as listed", example="856122", metavar="NUMBER", suggests="facts")]
 _Agent = Annotated[str, Param("Name of the agent", metavar="NAME", suggests="agents")]
 _Words = Annotated[str, Field(min_length=1, max_length=fact_extraction.LONGEST)]
 _Mine = Annotated[bool, Param("Show only facts learned from you")]
@@ -116,11 +116,13 @@ class Facts(MemoryService, frozen=True):
         source = Source("hand", old.agent, session, None, old.person, old.audience, old.trust)
         also = _also_kept(tx, old, caller.scope)
         facts.forget(tx, old.id)
-        return Entry(done=_("Now"), row=self._row(caller, self._learned(tx, said, source, caller.scope)), more=also)
+        return Entry(
+            done=_("Corrected"), row=self._row(caller, self._learned(tx, said, source, caller.scope)), more=also
+        )
 
     @operation("facts.form", "Open a form with one of your facts", Action.CHANGE_OWN, FORM)
     def open_form(self, rows: Rows, caller: Caller, fact: _Which) -> Entry[FactRow]:
-        return Entry(done=_("Now"), row=self._row(caller, self._changeable(rows, caller, fact, Change.CORRECT)))
+        return Entry(done=_("Corrected"), row=self._row(caller, self._changeable(rows, caller, fact, Change.CORRECT)))
 
     @operation("facts.forget", "Forget one of your facts", Action.CHANGE_OWN)
     def forget_fact(self, tx: Tx, caller: Caller, fact: _Which) -> str:
@@ -138,7 +140,9 @@ class Facts(MemoryService, frozen=True):
         return [agent.name for agent in agents.agents(rows)]
 
     def _row(self, caller: Caller, fact: Fact) -> FactRow:
-        return FactRow.of(fact, self.people.selves(caller.person))
+        """Without its kind: the caller has just said it, or read it in a list."""
+        row = FactRow.of(fact, self.people.selves(caller.person))
+        return row.model_copy(update={"written": row.text})
 
     def _learned(self, tx: Tx, said: Statement, source: Source, scope: Scope) -> Fact:
         (learned,) = facts.learn(tx, [said], source, self.clock())

@@ -35,7 +35,7 @@ _Project = Annotated[
 ]
 _Tech = Annotated[str, Field(max_length=LONGEST_TECH), Param("Technology used")]
 _Points = Annotated[int | None, Field(ge=1, le=5), Param("1 to 5 points")]
-_Learning = Annotated[str, Param("Number, as listed", example="1", metavar="NUMBER", suggests="projects")]
+_Learning = Annotated[str, Param("Lesson, as listed", example="1", metavar="NUMBER", suggests="projects")]
 
 
 def _learned(each: Item) -> str:

@@ -88,9 +88,9 @@ class SearchTerms(SearchEntries):
     ] = None
     author: Annotated[str, Param("Only from this author; “me” for yourself", suggests="authors")] = ""
     role: Annotated[
-        Literal["user", "assistant"] | None, Param("Only from people (user) or agents (assistant)", labels=_ROLES)
+        Literal["user", "assistant"] | None, Param("Only from people, or only from agents", labels=_ROLES)
     ] = None
-    place: Annotated[str, Param("Only from this channel, by name or ID", suggests="places")] = ""
+    place: Annotated[str, Param("Only from this channel", suggests="places")] = ""
     since: Annotated[
         str, Param("Start of the period: a date, with or without a time, or an age such as 8h or 2d", metavar="WHEN")
     ] = ""

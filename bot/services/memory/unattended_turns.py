@@ -1,7 +1,7 @@
 """What agents did on their own overnight and why, for people; and undoing it."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from itertools import groupby
 from typing import Annotated
 
@@ -12,7 +12,7 @@ from bot.agents.permissions import who_may
 from bot.agents.permissions.who_may import Action, Rank
 from bot.errors import UserError
 from bot.services.caller import TERMINAL_ONLY, Caller
-from bot.services.names import NamedBlock, find_agent, named_blocks
+from bot.services.names import NamedBlock, find_agent, named_blocks, typed_id
 from bot.services.registry import Param, Suggestions, operation, suggestions
 from bot.services.results import Listing, Markup, Row
 from bot.services.transactions import ZonedService, commit
@@ -34,6 +34,7 @@ from memory.store.errors import BlockCorrupt, StoreError
 from memory.store.ids import AgentId, BlockId, EntryId, TurnId
 from memory.store.logs import Log
 from memory.unattended_turns import UnattendedTurn
+from scheduler.descriptions import date_words
 from scheduler.zones import instant, zone_of
 from sources.names import place_title
 from sources.text import one_line
@@ -56,9 +57,9 @@ _ENDED = {"cancelled": gettext_noop("canceled"), "failed": gettext_noop("failed"
 _UNDONE = {"undone": gettext_noop("undone"), "partly": gettext_noop("partly undone")}
 _UNDONE |= {"left": gettext_noop("left unchanged")}
 _DEEDS = {
-    "insert": gettext_noop("wrote the new entry {entry}"),
-    "change": gettext_noop("changed the entry {entry}"),
-    "delete": gettext_noop("removed the entry {entry}"),
+    "insert": gettext_noop("wrote the new entry{entry}"),
+    "change": gettext_noop("changed the entry{entry}"),
+    "delete": gettext_noop("removed the entry{entry}"),
 }
 
 
@@ -174,7 +175,8 @@ class UnattendedTurns(ZonedService, frozen=True):
     def suggest(self, rows: Rows, caller: Caller) -> Suggestions:
         since = self.clock() - _KNOWN
         begun = unattended_turns.begun_since(rows, since, caller.scope)
-        return dict.fromkeys(night_of(at, self.zone).name for at in begun)
+        nights = dict.fromkeys(night_of(at, self.zone).name for at in begun)
+        return [(each, date_words(date.fromisoformat(each))) for each in nights]
 
     def _period(self, which: str) -> Period:
         if which.strip().casefold() in ("", "last night", _("last night").casefold()):
@@ -256,7 +258,7 @@ def _past(rows: Rows, block: BlockId) -> ChangeLog | None:
 
 
 def _entry_back(tx: Tx, entry: EntryId, noted: Sequence[JournalEntry]) -> UndoneRow:
-    what, first, last = _("entry {entry}", entry=entry), noted[0], noted[-1]
+    what, first, last = _("entry{entry}", entry=typed_id(entry)), noted[0], noted[-1]
     if not entry_journal.as_left(tx, last):
         return _item(what, "left", _("somebody has changed it since"))
     if first.before is None:
@@ -272,17 +274,17 @@ def _entry_back(tx: Tx, entry: EntryId, noted: Sequence[JournalEntry]) -> Undone
 
 
 _ARRANGED = {
-    "task changed": gettext_noop("change of task {id}"),
-    "task": gettext_noop("task {id}"),
-    "handoff note": gettext_noop("handoff note {id}"),
-    "note": gettext_noop("note {id}"),
-    "fact": gettext_noop("fact {id}"),
+    "task changed": gettext_noop("change of task{id}"),
+    "task": gettext_noop("task{id}"),
+    "handoff note": gettext_noop("handoff note{id}"),
+    "note": gettext_noop("note{id}"),
+    "fact": gettext_noop("fact{id}"),
 }
 
 
 def _back(tx: Tx, found: Arrangement) -> UndoneRow:
     done, words = coordination.take_back(tx, found)
-    return _item(_(_ARRANGED[found.what], id=found.id), "undone" if done else "left", _(words))
+    return _item(_(_ARRANGED[found.what], id=typed_id(str(found.id))), "undone" if done else "left", _(words))
 
 
 def _item(what: str, state: str, text: str) -> UndoneRow:
@@ -321,13 +323,13 @@ def _block_lines(turn: UnattendedTurn, named: NamedBlock, past: ChangeLog, chang
 def _entry_line(rows: Rows, noted: JournalEntry) -> str:
     row = rows.one("SELECT content FROM archival_entries WHERE id = ?", (noted.entry,))
     text = (noted.before or {}).get("content", "") if row is None else row["content"]
-    done = _(_DEEDS[noted.deed], entry=noted.entry)
+    done = _(_DEEDS[noted.deed], entry=typed_id(noted.entry))
     return _("{deed}: “{text}”", deed=done, text=one_line(text, _SHOWN)) if text else done
 
 
-def _night(date: datetime, zone: str) -> Period:
-    """The night that begins on the local date of a time: from noon to noon."""
-    day = date.astimezone(zone_of(zone)).date()
+def _night(moment: datetime, zone: str) -> Period:
+    """The night that begins on the local date of a moment: from noon to noon."""
+    day = moment.astimezone(zone_of(zone)).date()
     start, end = (datetime.combine(each, time(12)) for each in (day, day + timedelta(days=1)))
     return Period(instant(start, zone_of(zone)), instant(end, zone_of(zone)), f"{day:%Y-%m-%d}")
 

@@ -51,7 +51,7 @@ _SHORT, _FULL = 160, 1_500  # characters of a quote in a list, and of a single m
 _LINK = re.compile(r"https://(?:\w+\.)?discord(?:app)?\.com/channels/(?:@me|\d+)/\d+/")
 _NO_ANSWER = gettext_noop("I have not given an answer here that I can explain to you.")
 _NOT_KNOWN = gettext_noop(
-    "I have no answer with this link or ID here. Choose one of my answers here by its link (*Copy Message Link*) or ID."
+    "I have no answer with this link here. Choose one of my answers here by its link (*Copy Message Link*)."
 )
 _NOT_ANSWER = gettext_noop(
     "I sent that, but it is not an answer: it is a question, a notice, or something I was asked to pass on."
@@ -77,7 +77,7 @@ _CHANGES = Options(changes=True, offered=False)
 
 
 _Message = Annotated[
-    str, Param("Link or ID of one of my answers here (default: the newest)", via=frozenset({Via.DISCORD, Via.WEB}))
+    str, Param("Link to one of my answers here (default: the newest)", via=frozenset({Via.DISCORD, Via.WEB}))
 ]
 
 

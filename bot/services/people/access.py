@@ -31,7 +31,7 @@ from memory.people import access
 from memory.people.access import PairingRequest, Rule
 from memory.people.audience import OWNER, Audience, Scope, person_audience
 from memory.people.identities import audience_called, person_called
-from memory.queue import outbox
+from memory.queue import inbox, outbox
 from memory.store.clock import Clock, to_text
 from memory.store.database import Database, Rows, Tx
 from memory.store.errors import Refused, StoreError
@@ -98,14 +98,14 @@ class SubjectArguments(Arguments):
     who: Annotated[str, Param(_WHO, positional=True, via=TERMINAL_ONLY)] = ""
     person: Annotated[PersonId | None, Param("A person", via=DISCORD_ONLY)] = None
     role: Annotated[Role | None, Param("A role in its own server", via=DISCORD_ONLY)] = None
-    server: Annotated[str, Param("A server, by its ID", via=DISCORD_ONLY)] = ""
+    server: Annotated[str, Param("A server", via=DISCORD_ONLY, suggests="servers")] = ""
 
     @property
     def named(self) -> str:
         """The one that was named. Raises UserError."""
         if self.server and not self.server.strip().isdecimal():
             raise UserError(
-                "Give the ID of the server, a number. In Discord's developer mode, *Copy Server ID* copies it."
+                "Choose a server that I know, or give its ID: in Discord's developer mode, *Copy Server ID* copies it."
             )
         server = f"discord:guild:{self.server.strip()}" if self.server else ""
         named = [each for each in (self.who, self.person, self.role, server) if each]
@@ -131,14 +131,17 @@ class RuleRow(Row):
     via: str
     by: str = ""
     at: datetime | None = None
+    server: str = Field(default="", exclude=True)
+    """The name of a server, if it is known."""
 
     def line(self, markup: Markup) -> str:
         done = _("allowed") if self.rule is Rule.ALLOW else _("blocked")
+        who = markup.text(self.server) or markup.person(self.subject)
         if self.at is None:
-            return f"{markup.person(self.subject)}: {done} {_('in the configuration')}"
+            return f"{who}: {done} {_('in the configuration')}"
         code = gettext_noop("by {by} with a code, {at}")
         said = code if self.via == "code" else gettext_noop("by {by} with a command, {at}")
-        return f"{markup.person(self.subject)}: {done} {_(said, by=markup.person(self.by), at=markup.time(self.at))}"
+        return f"{who}: {done} {_(said, by=markup.person(self.by), at=markup.time(self.at))}"
 
 
 @dataclass
@@ -296,15 +299,15 @@ class Access:
         given = sorted(self.configured.items())
         configured = (RuleRow(subject=subject, rule=rule, via="configuration") for subject, rule in given)
         ruled = map(RuleRow.from_record, access.rules(rows))
-        return Listing.of((*ruled, *configured), _("Nobody has been allowed or blocked by name."))
+        named = (row.model_copy(update={"server": _server(rows, row.subject)}) for row in (*ruled, *configured))
+        return Listing.of(named, _("Nobody has been allowed or blocked by name."))
 
     @operation("people.allow", "Allow a person, role or server", Action.PEOPLE, CHANGES)
     async def allow(self, caller: Caller, arguments: SubjectArguments) -> ActionReport:
         subject = _required(await looked_up(arguments.named, self.endpoints))
         if self.configured.get(subject) is Rule.DENY:
             raise UserError(
-                "{subject} is blocked in [discord.deny] of the configuration, which takes precedence. Remove it there.",
-                subject=subject,
+                "The configuration blocks them under [discord.deny], which takes precedence. Remove that there."
             )
         return await self._rule(caller, subject, Rule.ALLOW, _("{who} is allowed"))
 
@@ -351,10 +354,18 @@ class Access:
         waiting = access.waiting(rows, self.clock())
         return (ruled | {str(each.person): _("{name} (waiting)", name=each.name) for each in waiting}).items()
 
+    @suggestions("servers")
+    def suggest_servers(self, rows: Rows, _caller: Caller) -> Suggestions:
+        found = {each.audience for each in inbox.known_places(rows, Scope(OWNER))}
+        servers = (each.removeprefix("guild:discord:") for each in sorted(found) if each.startswith("guild:discord:"))
+        return [(each, _server(rows, f"discord:guild:{each}") or each) for each in servers]
+
     async def _rule(self, caller: Caller, subject: str, rule: Rule, done: str) -> ActionReport:
         shown = _("✅ {person} may talk to me.") if rule is Rule.ALLOW else _("⛔ {person} is blocked.")
         await self._decide(caller, subject, rule, shown)
-        return report(_("{done}. `carina people forget` undoes this.", done=done), who=subject)
+        server = await self.database.read(lambda rows: _server(rows, subject))
+        done = done.replace("{who}", "{server}") if server else done
+        return report(_("{done}. `carina people forget` undoes this.", done=done), who=subject, server=server)
 
     def _hold(self, subject: str, rule: Rule, who: Approver) -> None:
         self.rules[subject] = rule
@@ -364,10 +375,13 @@ class Access:
 
 def _called(rows: Rows, subject: str) -> str:
     """A person or server by name, as far as one is known."""
+    return _server(rows, subject) or person_called(rows, PersonId(subject), Scope(OWNER)) or unnamed(subject)
+
+
+def _server(rows: Rows, subject: str) -> str:
+    """The name of a server; empty if none is known, and for anything else."""
     source, _colon, server = subject.partition(":guild:")
-    known = Scope(OWNER)
-    guild = audience_called(rows, Audience(f"guild:{source}:{server}"), known) if server else ""
-    return guild or person_called(rows, PersonId(subject), known) or unnamed(subject)
+    return audience_called(rows, Audience(f"guild:{source}:{server}"), Scope(OWNER)) if server else ""
 
 
 def _required(subject: str) -> str:

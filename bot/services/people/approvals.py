@@ -16,7 +16,7 @@ from bot.agents.tools.base import Tool, Toolset
 from bot.agents.tools.recall import OBSERVATIONS
 from bot.errors import CallError, UserError
 from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller
-from bot.services.names import find_living, named_audience, where
+from bot.services.names import find_living, named_audience, require_suggested, shown_block, where
 from bot.services.registry import AT_TERMINAL, Arguments, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Entry, Listing, Markup, Plain, Result, Row
 from bot.services.transactions import Service, reads
@@ -46,33 +46,39 @@ _OWNERS = Scope(OWNER)
 _BLOCK = "block:"
 
 
-_Request = Annotated[str, Param("Number, as listed", example="1", suggests="requests")]
+_Request = Annotated[str, Param("Request, as listed", example="1", metavar="NUMBER", suggests="requests")]
 _Length = Annotated[
     Literal["once", "hour", "always"],
     Param("How long to allow the same request", via=DISCORD_ONLY, labels={"hour": "1 hour"}),
 ]
 _Hour = Annotated[bool, Param("Allow the same for an hour", via=TERMINAL_ONLY)]
 _Always = Annotated[bool, Param("Allow the same until you revoke it", via=TERMINAL_ONLY)]
-_Permit = Annotated[str, Param("Number, as listed", example="1", suggests="permits")]
+_Permit = Annotated[str, Param("Permission, as listed", example="1", metavar="NUMBER", suggests="permits")]
 _Limit = Annotated[int, Field(ge=1, le=100_000), Param("Maximum number to show, newest first", metavar="LINES")]
 
 
 class GrantPermit(Arguments):
     agent: Annotated[str, Param("Name of the agent", example="Carina", suggests="agents")]
     what: Annotated[
-        str, Field(max_length=100),
-        Param("One of its tools, or block:LABEL to let it write to that block", example="recall", suggests="permitted")
-    ]  # fmt: skip
+        str,
+        Field(max_length=100),
+        Param(
+            "A tool to use, or a block to write in", typed="TOOL, block:LABEL", example="recall", suggests="permitted"
+        ),
+    ]
     audience: Annotated[
         str,
         Param(
-            "Where it applies: public, owner, guild:… or channel:… (default: here)",
+            "Where it applies (default: here)",
+            typed="public, owner, guild:ID, channel:ID",
             positional=True,
             suggests="audiences",
         ),
     ] = ""
     arguments: Annotated[
-        str, Field(max_length=1_000), Param("Arguments the call must have, as JSON", metavar="JSON")
+        str,
+        Field(max_length=1_000),
+        Param("Arguments the call must have, as JSON", metavar="JSON", via=TERMINAL_ONLY),
     ] = ""
     hours: Annotated[
         float | None,
@@ -97,9 +103,11 @@ class RequestRow(Row):
     words: str = Field(default="", exclude=True)
     """What it will do, as Markdown; empty if there are no words for it, and for what was said in direct messages."""
     name: str = Field(default="", exclude=True)
+    called: str = Field(default="", exclude=True)
+    """What people read in place of the tool's name."""
 
     @classmethod
-    def of(cls, rows: Rows, request: Request) -> "RequestRow":
+    def of(cls, rows: Rows, request: Request, called: str) -> "RequestRow":
         readable = _OWNERS.may_use(request.hearers.audience)
         return cls.from_record(
             request,
@@ -110,21 +118,23 @@ class RequestRow(Row):
             place=place_title(place_named(rows, request.place, _OWNERS)),
             words=approval_cards.in_words(request, target_named(rows, request)) if readable else "",
             name=person_called(rows, request.person, _OWNERS) if request.person else "",
+            called=called,
         )
 
     phrase = gettext_noop("{tool}: {reason}; expires {until}{id}")
 
     @property
-    def called(self) -> str:
+    def choice(self) -> tuple[str, str]:
         """Also with its number and who asked, as several may be alike."""
         asked = ", " + _("asked by {person}", person=self.name) if self.name else ""
-        return f"{self.tool} #{code(self.id)}{asked}: {self.reason}"
+        return self.id, f"{self.called} #{code(self.id)}{asked}: {self.reason}"
 
     def line(self, markup: Markup) -> str:
         if isinstance(markup, Plain):
             return self.told(markup)
         asked = [self.words, _("asked by {person}", person=markup.text(self.name)) if self.name else ""]
-        return "; ".join([self.told(markup), *filter(None, asked)]) + f" #{code(self.id)}"
+        told = self.told(markup, tool=markup.text(self.called))
+        return "; ".join([told, *filter(None, asked)]) + f" #{code(self.id)}"
 
 
 class GrantRow(Row):
@@ -140,10 +150,12 @@ class GrantRow(Row):
     by: str
     person: str = Field(exclude=True)
     name: str = Field(exclude=True)
+    called: str = Field(exclude=True)
+    """What people read in place of the tool's name."""
     until: datetime | None = Field(validation_alias="expires_at")
 
     @classmethod
-    def of(cls, rows: Rows, grant: Grant) -> "GrantRow":
+    def of(cls, rows: Rows, grant: Grant, called: str) -> "GrantRow":
         return cls.from_record(
             grant,
             subject=_subject(rows, grant.subject),
@@ -151,22 +163,30 @@ class GrantRow(Row):
             readers=where(rows, grant.audience, _OWNERS),
             by=person_named(rows, grant.person, _OWNERS) if grant.person else "",
             name=person_called(rows, grant.person, _OWNERS) if grant.person else "",
+            called=called,
         )
+
+    @property
+    def choice(self) -> tuple[str, str]:
+        return self.id, self._what(self.called)
 
     def line(self, markup: Markup) -> str:
         until = _("until you revoke it") if self.until is None else self.told(markup, gettext_noop("until {until}"))
         by = markup.text(self.name) or (markup.person(self.person) if self.person else _("somebody who was erased"))
         return self.told(
-            markup, gettext_noop("{what}, {until}, for {readers}; allowed by {by}{id}"), until=until, by=by
+            markup,
+            gettext_noop("{what}, {until}, for {readers}; allowed by {by}{id}"),
+            what=markup.text(self._what(self.subject if isinstance(markup, Plain) else self.called)),
+            until=until,
+            by=by,
         )
 
     @property
     def bound(self) -> str:
         return approval_cards.argument_words(self.arguments) or _("any arguments")
 
-    @property
-    def what(self) -> str:
-        return f"{self.agent}: {self.subject} ({self.bound})"
+    def _what(self, subject: str) -> str:
+        return f"{self.agent}: {subject} ({self.bound})" if self.arguments else f"{self.agent}: {subject}"
 
 
 class PermitList(Result):
@@ -283,8 +303,8 @@ class Approvals(Service, frozen=True):
         whole = who_may.may(self.people, caller.approver, Action.PERMITS)
         held = permission_grants.active_grants(rows, self.clock()) if whole else []
         return PermitList(
-            requests=tuple(RequestRow.of(rows, each) for each in open_requests(rows, caller.approver)),
-            grants=tuple(GrantRow.of(rows, each) for each in held),
+            requests=tuple(self._request(rows, each) for each in open_requests(rows, caller.approver)),
+            grants=tuple(self._grant(rows, each) for each in held),
             whole=whole,
         )
 
@@ -315,7 +335,7 @@ class Approvals(Service, frozen=True):
             )
         of = found.audience, who.person, found.request, found.id, found.agent, found.kind
         permission_requests.note(tx, permission_requests.Entry("revoked", now, *of, detail=who.door))
-        return Entry(done=_("Revoked"), row=GrantRow.of(tx, found))
+        return Entry(done=_("Revoked"), row=self._grant(tx, found))
 
     @operation("permits.audit", "Show all requests, decisions and uses, newest first", Action.AUDIT, AT_TERMINAL)
     def read_record(self, rows: Rows, _caller: Caller, limit: _Limit = 100) -> Record:
@@ -341,29 +361,39 @@ class Approvals(Service, frozen=True):
         detail = f"{'until revoked' if hours is None else many(hours, 'hour')}, by {who.door}, without a request"
         of = audience, who.person, None, grant.id, agent.id, kind
         permission_requests.note(tx, permission_requests.Entry("granted", now, *of, detail=detail))
-        return Entry(done=_("Allowed"), row=GrantRow.of(tx, grant))
+        return Entry(done=_("Allowed"), row=self._grant(tx, grant))
 
     @suggestions("requests")
     def suggest_requests(self, rows: Rows, caller: Caller) -> Suggestions:
         """What can still be answered; what was allowed and is not carried out yet cannot."""
         found = [each for each in open_requests(rows, caller.approver) if each.status is Status.WAITING]
-        return [(row.id, row.called) for row in (RequestRow.of(rows, each) for each in found)]
+        return [self._request(rows, each).choice for each in found]
 
     @suggestions("permits")
     def suggest_permits(self, rows: Rows, _caller: Caller) -> Suggestions:
-        held = (GrantRow.of(rows, each) for each in permission_grants.active_grants(rows, self.clock()))
-        return [(row.id, row.what) for row in held]
+        return [self._grant(rows, each).choice for each in permission_grants.active_grants(rows, self.clock())]
 
     @suggestions("permitted", within="agent")
     def suggest_permitted(self, rows: Rows, caller: Caller, agent: str) -> Suggestions:
         """What the agent has, or where none is named any of them: its tools, and blocks if it can write them."""
         every = agents.agents(rows)
-        having = [(each, self.tools(each).tools) for each in every if agent.casefold() in ("", each.name.casefold())]
-        found = {tool: tool for _each, tools in having for tool in tools}
-        for each in (each for each, tools in having if "context" in tools):
+        having = [(each, self.tools(each)) for each in every if agent.casefold() in ("", each.name.casefold())]
+        found = {name: tools.called(name) for _each, tools in having for name in tools.tools}
+        for each in (each for each, tools in having if "context" in tools.tools):
             for block in blocks.visible_blocks(rows, each.id, caller.scope, types=tuple(BlockType)):
-                found[f"{_BLOCK}{block.label}"] = f"{_BLOCK}{label_called(rows, block.label, caller.scope)}"
+                found[f"{_BLOCK}{block.label}"] = _writing(label_called(rows, block.label, caller.scope))
         return found.items()
+
+    def _request(self, rows: Rows, request: Request) -> RequestRow:
+        return RequestRow.of(rows, request, self._called(rows, request.agent, request.tool))
+
+    def _grant(self, rows: Rows, grant: Grant) -> GrantRow:
+        if grant.kind is Kind.EDIT:
+            return GrantRow.of(rows, grant, _writing(_subject(rows, grant.subject)))
+        return GrantRow.of(rows, grant, self._called(rows, grant.agent, grant.subject.partition("@")[0]))
+
+    def _called(self, rows: Rows, agent: AgentId, tool: str) -> str:
+        return self.tools(agents.agent(rows, agent)).called(tool) or tool
 
     def _details(self, rows: Rows, request: int, who: Approver) -> RequestDetails:
         """A request with all arguments, and its state, for those who are asked. Raises UserError."""
@@ -404,6 +434,7 @@ class Approvals(Service, frozen=True):
         """The agent's tool of that name, if it accepts these arguments. Raises UserError."""
         known = self.tools(agent).tools
         if tool not in known:
+            require_suggested(tool)
             there = ", ".join(sorted(known))
             raise UserError("{agent} has no tool “{tool}”. It has: {known}.", agent=agent.name, tool=tool, known=there)
         fields = known[tool].arguments.named()
@@ -428,6 +459,10 @@ def _subject(rows: Rows, subject: str) -> str:
     names = {each.id: each.name for each in agents.every_agent(rows)} | {CONSTELLATION_OWNER: "everybody"}
     name = names.get(AgentId(of)) if slash else None
     return f"{name}/{label_called(rows, label, _OWNERS)}" if name else subject
+
+
+def _writing(block: str) -> str:
+    return _("writing in the block {block}", block=shown_block(block))
 
 
 def _allowable(audience: Audience) -> Audience:

@@ -100,9 +100,8 @@ class Accounts:
             raise UserError("Too many people are linking accounts at the moment. Try again in ten minutes.")
         return _(
             "Enter this code with your other account within ten minutes: `{shown_code}`\nUse `/my link say` on "
-            "Discord, or run `{command}` at a terminal. You will get a second code to enter here.",
+            "Discord. You will get a second code to enter here.",
             shown_code=shown_code(code),
-            command="carina link say",
         )
 
     @operation("link.say", "Enter the code that your other account received", Action.LINK, CHANGES)
@@ -149,7 +148,7 @@ class Accounts:
         person = caller.person
         others = [each for each in self.people.links.get(person, ()) if each != person]
         if not others:
-            hint = _(" The owner's accounts are linked by DISCORD_OWNER_ID.") if person in self.people.owner else ""
+            hint = _(" The configuration links the owner's accounts.") if person in self.people.owner else ""
             raise UserError("This account is not linked to another one.{hint}", hint=hint)
         await commit(self.constellations.registry, lambda tx: identities.unlink(tx, person))
         await self.load()

@@ -97,7 +97,7 @@ WORDS = {
     "activity": (gettext_noop("activity notes"), gettext_noop("what agents did in conversations")),
     "facts": (gettext_noop("facts"), gettext_noop("what agents learned")),
     "admission": (gettext_noop("access"), gettext_noop("pairing requests and approvals")),
-    "identities": (gettext_noop("accounts and places"), gettext_noop("by which somebody is known")),
+    "identities": (gettext_noop("account records"), gettext_noop("user IDs, links and sign-ins")),
 }
 """What each store holds, as shown to whoever asks."""
 

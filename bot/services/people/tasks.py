@@ -209,7 +209,7 @@ class TaskLists(ZonedService, frozen=True):
         found = find_task(every, task)
         saved = task_templates.Template(name, task_templates.outline(found, every))
         task_templates.save(tx, saved, caller.person, caller.alone.scope.audience, caller.trust, self.clock())
-        return _("Saved {title} as the template {name}.", title=found.title, name=name)
+        return _("Saved “{title}” as the template “{name}”.", title=found.title, name=name)
 
     @operation("tasks.template.use", "Add the tasks of a template", Action.AGENDA, KEEPS)
     def use_template(self, tx: Tx, caller: Caller, name: _Name, title: _Title = "", under: _Under = "") -> Tasks:
@@ -233,7 +233,7 @@ class TaskLists(ZonedService, frozen=True):
     def remove_template(self, tx: Tx, caller: Caller, name: _Name) -> str:
         template = self._template(tx, caller, name)
         task_templates.remove(tx, template)
-        return _("Removed the template {name}.", name=template.name)
+        return _("Removed the template “{name}”.", name=template.name)
 
     @operation("tasks.done", "Complete a task", Action.AGENDA, Options(formerly=("coord.complete",)))
     def complete_task(self, tx: Tx, caller: Caller, task: _Task) -> str:

@@ -12,7 +12,7 @@ from bot.agents.permissions.who_may import Action
 from bot.errors import UserError
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.registry import Options, Param, operation
-from bot.services.results import Entry, Listing, Markup, Row
+from bot.services.results import Entry, Listing, Markdown, Markup, Row
 from memory.store import backups
 from memory.store.backups import Backup
 from memory.store.clock import Clock
@@ -45,11 +45,12 @@ class BackupRow(Row):
         return cls.from_record(each, files=len(each.files))
 
     def line(self, markup: Markup) -> str:
+        name = "" if isinstance(markup, Markdown) else f"{markup.text(self.name)}, "  # restored at a terminal, by name
         if self.made is None:
-            return markup.text(f"{self.name}: {self.reason}")
+            return f"{name}{markup.text(self.reason)}"
         size = f"{ngettext('{count} file', '{count} files', self.files)}, {size_text(self.bytes)}"
         copied = _("; copied to {copied_to}", copied_to=markup.text(self.copied_to)) if self.copied_to else ""
-        return f"{markup.text(self.name)}, {markup.time(self.made)} ({size}){copied}"
+        return f"{name}{markup.time(self.made)} ({size}){copied}"
 
 
 @dataclass(frozen=True)

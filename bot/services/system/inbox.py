@@ -47,14 +47,14 @@ _Before = Annotated[
     Field(ge=1, le=2**63 - 1),
     Param("Show only those before this number", metavar="NUMBER", via=TERMINAL_ONLY),
 ]
-_Row = Annotated[str, Param("Number, as listed", metavar="NUMBER", example="1", suggests="inbox")]
-_Dead = Annotated[str, Param("Number, as listed", metavar="NUMBER", example="1", suggests="dead")]
+_Row = Annotated[str, Param("Message, as listed", example="1", metavar="NUMBER", suggests="inbox")]
+_Dead = Annotated[str, Param("Message, as listed", example="1", metavar="NUMBER", suggests="dead")]
 _OWN_SUGGESTED = 25
 _SHOWN = 80  # characters of a message
 _NONE = gettext_noop("You have no failed messages to retry.")
 _NOT_FAILED = gettext_noop("Message {which} has not failed. `carina inbox list` shows which have.")
 _GONE = gettext_noop("I can no longer answer that.")
-_Message = Annotated[str, Param("Number from my apology", example="1", suggests="unanswered")]
+_Message = Annotated[str, Param("Message that was not answered", example="1", metavar="NUMBER", suggests="unanswered")]
 _HIDDEN = gettext_noop("(you cannot read it, or it is gone)")
 _Days = Annotated[int, Field(ge=1, le=366), Param("How many days to look back")]
 

@@ -53,11 +53,11 @@ class BuiltInJob(Struct, frozen=True):
 
 
 _Done = Annotated[bool, Param("Include finished jobs")]
-_Job = Annotated[str, Param("Name of the job, as listed", example="backup", suggests="jobs")]
-_Active = Annotated[str, Param("Name of the job, as listed", example="backup", suggests="active jobs")]
+_Job = Annotated[str, Param("Job, as listed", example="backup", suggests="jobs")]
+_Active = Annotated[str, Param("Job, as listed", example="backup", suggests="active jobs")]
 _Paused = Annotated[
     str,
-    Param("Name of the job, as listed (default: all that an import paused)", positional=True, suggests="paused jobs"),
+    Param("Job, as listed (default: all that an import paused)", positional=True, suggests="paused jobs"),
 ]
 
 
@@ -84,7 +84,7 @@ def _short(job: str) -> str:
 def _title(job: str) -> str:
     name, _colon, subject = job.partition(":")
     if name == "source":
-        return _("Check the source {source}", source=subject)
+        return _("Check the source “{source}”", source=subject)
     if name == "patrol":
         return _("Patrol “{name}”", name=subject)
     if name == "reminder" and subject.endswith(":again"):

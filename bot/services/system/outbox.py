@@ -48,7 +48,7 @@ MAY_REPEAT = gettext_noop(
 
 
 _Limit = Annotated[int, Field(ge=1, le=_MOST), Param("Maximum number to show, newest first", metavar="ROWS")]
-_Row = Annotated[str, Param("Number, as listed", metavar="NUMBER", example="1", suggests="undelivered")]
+_Row = Annotated[str, Param("Message, as listed", example="1", metavar="NUMBER", suggests="undelivered")]
 
 
 class UndeliveredRow(Row):

@@ -32,9 +32,9 @@ from texts import _, error_text, gettext_noop, ngettext
 
 _EVERY = 30
 
-_Active = Annotated[str, Param("Source, such as discord", example="discord", suggests="active sources")]
-_Paused = Annotated[str, Param("Source, such as discord", example="discord", suggests="paused sources")]
-_Name = Annotated[str, Param("Source, such as news", example="news", suggests="data sources")]
+_Active = Annotated[str, Param("Source, as listed", example="discord", suggests="active sources")]
+_Paused = Annotated[str, Param("Source, as listed", example="discord", suggests="paused sources")]
+_Name = Annotated[str, Param("Source, as listed", example="news", suggests="data sources")]
 _Agent = Annotated[str, Param("Agent to notify", example="Carina", suggests="agents")]
 _Unsubscribed = Annotated[str, Param("Agent to stop notifying", example="Carina", suggests="agents")]
 
@@ -50,7 +50,7 @@ _Template = Annotated[
     str,
     Field(max_length=2_000),
     AfterValidator(_known_fields),
-    Param("Message to the agent, with {source}, {count} and {items} (default: standard wording)", metavar="TEXT"),
+    Param("Message to the agent; {source}, {count} and {items} are filled in (default: usual words)", metavar="TEXT"),
 ]
 
 
@@ -105,6 +105,7 @@ class SourceInfo(Row):
 class SourceRow(Row):
     """Somewhere agents listen, and since when that is paused."""
 
+    suggested = "title"
     source: str
     paused: bool
     since: datetime | None = Field(default=None, validation_alias="at")
@@ -184,10 +185,10 @@ class SourceSettings(Service, frozen=True):
     @operation("source.remove", "Remove a feed, a calendar, a watched folder or a webhook", Action.SOURCES, ASKS)
     def remove(self, tx: Tx, caller: Caller, source: _Name) -> str:
         found = _named(tx, source)
-        caller.confirm(_("Remove the source {source}?", source=found.name))
+        caller.confirm(_("Remove the source “{source}”?", source=found.name))
         jobs.drop(tx, job_id(found))
         data_sources.remove(tx, found.id)
-        return _("Removed {name}.", name=found.name)
+        return _("Removed “{name}”.", name=found.name)
 
     @operation("source.list", "List sources and their status", Action.HELP)
     def list_sources(self, rows: Rows, caller: Caller) -> Listing[SourceRow]:

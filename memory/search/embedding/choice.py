@@ -61,7 +61,7 @@ missing = packaged.missing
 def missing_words(model: str) -> str:
     """Why that embedder cannot be used here; empty if nothing speaks against it without trying."""
     if model == "none":
-        return gettext_lazy("turned off by EMBEDDING_MODEL; search uses words only")
+        return gettext_lazy("turned off; search uses words only")
     absent = missing() if model == "packaged" else ""
     if not absent:
         return ""

@@ -167,7 +167,7 @@ def test_status_says_what_is_not_configured_and_that_nothing_runs(tmp_path: Path
         "Bluesky: not configured (set BLUESKY_HANDLE and BLUESKY_APP_PASSWORD)",
         "reading the web: not configured (set [web] fetch)",
         "searching the web: not configured (set [web] search)",
-        "search by meaning: turned off by EMBEDDING_MODEL; search uses words only",
+        "search by meaning: turned off; search uses words only",
         "agent Carina: answers without a language model",
     ]
     found = carina(tmp_path, "status", "--json").data()
@@ -192,7 +192,7 @@ def test_status_names_what_is_configured_without_a_secret(tmp_path: Path) -> Non
         "reading the web: not configured (set [web] fetch)",
         "searching the web: not configured (set [web] search)",
         "model openai:gpt-5-mini: configured",
-        "search by meaning: turned off by EMBEDDING_MODEL; search uses words only",
+        "search by meaning: turned off; search uses words only",
         "agent Carina: answers with openai:gpt-5-mini",
     ]
     assert "canary" not in done.stdout + done.stderr

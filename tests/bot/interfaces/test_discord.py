@@ -85,9 +85,20 @@ def test_words_name_a_command_as_it_is_called_there() -> None:
     for source in ("discord", "page"):
         with reading(source):
             assert _("`carina pair approve CODE` allows them") == "`/owner pair approve` allows them"
-            assert _("`carina agent {name}` `carina privacy resume{of}`", name="x", of="") == (
-                "`carina agent x` at a terminal `/privacy resume`"
-            )
+            assert _("`carina privacy resume{of}`", of="") == "`/privacy resume`"
+
+
+def test_commands_of_a_terminal_are_named_to_the_owner_and_others_are_told_who_has_them() -> None:
+    two = "{name} is archived. `carina agent restore {name}` restores it. Then use `carina privacy resume`."
+    with reading("discord", to_owner=True):
+        assert _(two, name="Vega") == (
+            "Vega is archived. `carina agent restore Vega` at a terminal restores it. Then use `/privacy resume`."
+        )
+    with reading("discord"):
+        assert _(two, name="Vega") == (
+            "Vega is archived. The person who runs me can take care of that. Then use `/privacy resume`."
+        )
+        assert _("; `carina agent restore` restores it") == "; the person who runs me can take care of that"
     assert operation_words("memory archival add") == "archival add", "which keeps words"
     assert operation_words("chat agent") == "chat agent"
 

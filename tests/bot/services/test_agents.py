@@ -226,11 +226,13 @@ async def test_who_is_asked_now_and_then_sees_no_lasting_permissions(app: App) -
         ({"arguments": '{"x": 1}'}, "does not accept x"),
     ):
         with pytest.raises(TextError, match=refusal):
-            await app.services.registry.call("permits.grant", OLGA, {**given, **wrong})
-    there = replace(OLGA, here=PlaceScope(PlaceId("discord:1"), Scope(guild_audience(GuildId("discord:2")))))
+            await app.services.registry.call("permits.grant", owner_at_terminal(), {**given, **wrong})
+    there = replace(
+        owner_at_terminal(), here=PlaceScope(PlaceId("discord:1"), Scope(guild_audience(GuildId("discord:2"))))
+    )
     bound: dict[str, Any] = {"agent": "star", "what": "recall", "arguments": '{"operation": "insert"}', "hours": 2}
     words, grant = await told(app, "permits.grant", there, **bound)
-    assert "recall (operation: “insert”), until <t:" in words
+    assert "long-term memory (operation: “insert”), until <t:" in words
     assert (", for a server; allowed by " in words, "discord:2" in words) == (True, False)
     await told(app, "permits.revoke", EVA, permit=grant["id"])
     words, grant = await told(app, "permits.grant", OLGA, **given)
@@ -241,7 +243,7 @@ async def test_who_is_asked_now_and_then_sees_no_lasting_permissions(app: App) -
     assert [value for value, _words in await app.services.registry.suggest("permits.revoke", "permit", EVA, {})] == [
         grant["id"]
     ]
-    assert (await told(app, "permits.revoke", EVA, permit=grant["id"]))[0].startswith("Revoked: Star: recall")
+    assert (await told(app, "permits.revoke", EVA, permit=grant["id"]))[0].startswith("Revoked: Star: long-term memory")
     events = (await told(app, "permits.audit", owner_at_terminal()))[1]
     assert [(line["event"], len(line["at"])) for line in events] == [("revoked", 24), ("granted", 24)] * 2
     offered = await app.services.registry.suggest("permits.grant", "what", OLGA, {"agent": "star"})

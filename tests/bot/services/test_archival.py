@@ -161,7 +161,7 @@ async def test_what_else_was_kept_of_a_fact_that_does_not_hold_is_named(tmp_path
         )
         sister = listed["my sister is called Ana"]
         now = await told("facts.correct", fact=sister, text="my sister is called Anna")
-        assert now.startswith("Now: Note")
+        assert now.startswith("Corrected: ")
         assert now.endswith(stays)
         gone = await told("facts.forget", fact=listed["the kettle is in the barn"])
         assert gone == "Forgotten: the kettle is in the barn. The message it was learned from stays."

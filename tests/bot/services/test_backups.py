@@ -15,7 +15,7 @@ from bot.errors import UserError
 from bot.interfaces.cli.local_operations import local_registry
 from bot.interfaces.cli.manifest import operation_entry
 from bot.services.caller import Unconfirmed, owner_at_terminal
-from bot.services.results import Markdown, Result
+from bot.services.results import Markdown, Plain, Result
 from bot.services.system.backups import Backups
 from memory.erasure.edited_or_deleted_messages import narrow_message
 from memory.people.audience import OWNER as OWNERS
@@ -52,12 +52,13 @@ def made(folder: Path) -> Backups:
     return Backups(folder, lambda: next(moments), 7)
 
 
-async def test_backups_of_one_minute_can_be_told_apart_where_times_have_no_seconds(folder: Path) -> None:
+async def test_a_backup_has_a_name_at_a_terminal_which_restores_it_and_a_time_on_discord(folder: Path) -> None:
     service = made(folder)
-    receipts = [(await service.create(OWNER)).lines(Markdown()) for _ in range(2)]
-    listed = (await service.list_backups(OWNER)).lines(Markdown())
-    assert len({line.partition(": ")[2] for (line,) in receipts} | {line.removeprefix("- ") for line in listed}) == 2
-    assert all(re.match(r"- 2026-03-02T12000[01]-\d+, <t:", line) for line in listed)
+    await service.create(OWNER)
+    found = await service.list_backups(OWNER)
+    (typed,), (read,) = found.lines(Plain("UTC", NOW)), found.lines(Markdown())
+    assert re.match(r"- 2026-03-02T120000-\d+, Mon, Mar 2", typed)
+    assert re.match(r"- <t:\d+:f>, <t:\d+:R> \(", read)
 
 
 async def test_one_is_made_at_a_time(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

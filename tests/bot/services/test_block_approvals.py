@@ -91,10 +91,10 @@ async def test_a_shared_block_is_named_by_whose_it_is_in_what_waits_and_in_what_
         await service.write(setup)
         await service.heard(said("no calls", 1))
         (request,) = await service.read(lambda rows: open_requests(rows, OWNER))
-        assert (await service.read(lambda rows: RequestRow.of(rows, request))).subject == "Vega/treaty"
+        assert (await service.read(lambda rows: RequestRow.of(rows, request, ""))).subject == "Vega/treaty"
         of_all = replace(request, subject=f"{blocks.CONSTELLATION_OWNER}/board")
-        assert (await service.read(lambda rows: RequestRow.of(rows, of_all))).subject == "everybody/board"
+        assert (await service.read(lambda rows: RequestRow.of(rows, of_all, ""))).subject == "everybody/board"
         await answer(service, request.id, Verdict.HOUR)
         assert await content(service, "treaty") == ["No calls.\n"]
         (given,) = await service.read(lambda rows: permission_grants.active_grants(rows, service.clock()))
-        assert (await service.read(lambda rows: GrantRow.of(rows, given))).subject == "Vega/treaty"
+        assert (await service.read(lambda rows: GrantRow.of(rows, given, ""))).subject == "Vega/treaty"

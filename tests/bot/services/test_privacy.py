@@ -358,7 +358,7 @@ def test_what_remains_is_not_told_as_deleted() -> None:
         deleted, remains = receipt.own_lines(PLAIN)[1:3], receipt.own_lines(PLAIN)[3:]
     assert remains.pop() == "- some of the words, in what others said or what I answered them"
     assert [each.partition(" (")[0] for each in deleted] == ["This was deleted:", "- messages: 3"]
-    assert [each.partition(" (")[0] for each in remains] == ["This remains:", "- accounts and places: 1"]
+    assert [each.partition(" (")[0] for each in remains] == ["This remains:", "- account records: 1"]
 
 
 async def test_the_name_that_a_person_went_by_is_looked_for(service: Service) -> None:
@@ -456,7 +456,7 @@ async def test_of_who_owns_a_constellation_a_bare_id_stays_and_the_receipt_says_
     receipt = await asked(service, "erase", OLGA.id, person=row["owner_id"])
     text = written(receipt)
     assert (
-        "remaining: accounts and places: 1 (only the ID: it owns a constellation, or other accounts are linked to it)"
+        "remaining: account records: 1 (only the ID: it owns a constellation, or other accounts are linked to it)"
         in text
     )
 

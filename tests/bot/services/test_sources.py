@@ -82,7 +82,7 @@ async def test_a_source_is_listed_with_why_it_fails_and_its_checks_by_its_name(d
     listed = await registry(schedule).call("jobs.list", OLGA, {})
     assert [each["id"] for each in listed.data()] == ["source:news"]
     (job,) = await database.read(lambda rows: jobs.listing(rows, -1))
-    assert JobRow.of(job).title == "Check the source news"
+    assert JobRow.of(job).title == "Check the source “news”"
     await called.call("source.remove", replace(OLGA, sure=True), {"source": "news"})
     assert (await registry(schedule).call("jobs.list", OLGA, {})).data() == []
 

@@ -39,7 +39,7 @@ async def test_models_and_front_ends_that_wait_to_be_used_are_there(tmp_path: Pa
         "searching the web: not configured (set [web] search)",
         "model openai:a: not used yet",
         "model openai:b: not used yet",
-        "search by meaning: turned off by EMBEDDING_MODEL; search uses words only",
+        "search by meaning: turned off; search uses words only",
         "agent Carina: answers with openai:a",
         "0 waiting for an answer, 0 to be sent, 0 failed",
     ]
@@ -70,7 +70,7 @@ def test_the_owner_on_discord_and_a_program_are_told_the_same() -> None:
         "database: The database has not accepted writes since noon; free up disk space, or stop the program that is "
         "locking the file",
         "inbox: failed messages: 2; `/admin inbox list` shows them",
-        "Discord: not configured (set DISCORD\\_TOKEN)",
+        "Discord: not configured",
         f"model openai:a: refused since {stamp}: refused access (HTTP 401). Set OPENAI\\_API\\_KEY to a key that works "
         "for this model, and restart. The next attempt is in 40 s.",
         "agent Ca\\*ri\\*na: answers with openai:a",

@@ -76,7 +76,7 @@ async def test_a_task_cannot_stand_under_itself(desk: Harness, under: str) -> No
 async def test_a_template_makes_the_same_tasks_again(desk: Harness) -> None:
     await desk("tasks.done", task="buy boxes")  # a step that is done belongs to it nevertheless
     saved = await desk("tasks.template.save", name="Moving", task="move house")
-    assert saved.lines(INK) == ["Saved move house as the template Moving."]
+    assert saved.lines(INK) == ["Saved “move house” as the template “Moving”."]
     await desk("tasks.done", task="move house")
     assert (await desk("tasks.template.list")).lines(INK) == ["- Moving: move house (2 steps)"]
     await desk("tasks.template.use", name="moving", title="move the office", under="call the landlord")

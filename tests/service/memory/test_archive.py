@@ -138,7 +138,7 @@ async def test_everybody_sees_what_they_may_know_and_changes_what_is_theirs(t: L
     assert "`carina facts list` shows them" in await t.service.refused("facts", "confirm", "1")
     assert "Confirmed" in (await t.ana.command("facts confirm", {"fact": f"#{cake[-6:]}"}, t.general)).text
     now = {"fact": cake, "text": "loves cherry pie"}
-    assert "Now: Preference: loves cherry pie" in (await t.ana.command("facts correct", now, t.general)).text
+    assert "Corrected: loves cherry pie" in (await t.ana.command("facts correct", now, t.general)).text
     assert CAKE not in (await t.ana.command("facts list", None, t.general)).text
     gone = await t.ana.command("facts forget", {"fact": number(t, "loves cherry pie")}, t.general)
     assert gone.text == "Forgotten: loves cherry pie"

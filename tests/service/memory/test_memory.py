@@ -190,7 +190,7 @@ async def test_what_no_form_can_write_is_said_at_once(tmp_path: Path) -> None:
         said = await t.olga.command("memory edit", {"label": "manual"}, t.general)
         assert said.modal is None
         assert "This has 4,500 characters, but a form holds at most 4,000. Ask the agent" in said.text
-        assert "edit it at a terminal" in said.text
+        assert "Ask the agent for the change." in said.text
         said = await t.ana.command("memory edit", {"label": "garden", "field": "notes"}, t.general)
         assert (said.modal, "not about you" in said.text) == (None, True)
 
