@@ -191,7 +191,7 @@ async def test_what_cannot_be_read_or_asked_is_told_to_the_agent(tmp_path: Path)
     ]
     async with talked(tmp_path, looking(says("", *calls), says("Done.")), said("look", 1, STREET, OLGA)) as service:
         found = results(service.model.requests[-1])
-        words = ["nobody is called", "profile needs", "thread needs", "search needs a query", "A post is named"]
+        words = ["nobody is called", "profile needs", "thread needs", "search needs a query", "Give a post as"]
         assert [ok for _, ok in found] == [False] * 5
         assert all(word in text for word, (text, _) in zip(words, found, strict=True))
 
