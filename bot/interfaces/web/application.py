@@ -38,7 +38,7 @@ from texts import _, error_text, show_times
 
 
 class QuietServer(uvicorn.Server):
-    """Leaves signals to the service."""
+    """A uvicorn server that leaves signals to the service."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -49,8 +49,8 @@ IDLE_SECONDS = 30.0
 
 
 class IdleTimeoutConnection(H11Protocol):
-    """Closes if no request has begun for a while: uvicorn waits for the head of one forever, and each connection takes
-    one of the process's files."""
+    """Closes connections that stay idle: uvicorn waits forever for a request to begin, and each connection holds a file
+    descriptor."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(cast("asyncio.Transport", transport))
@@ -61,7 +61,7 @@ class IdleTimeoutConnection(H11Protocol):
         self._look.cancel()
 
     def _close_idle(self, last: object) -> None:
-        """`last` is the request that had been answered when this was looked at before."""
+        """Close the connection if it has served no request since `last`."""
         idle = self.cycle is None or self.cycle.response_complete
         if idle and self.cycle is last:
             self.transport.close()
@@ -131,7 +131,7 @@ def application(web: WebServer) -> ASGIApp:
 
 
 async def _on_their_clocks(handler: Handler, ctx: Context) -> Response:
-    """A page with times in the zone of whoever reads it."""
+    """Show the times of a page in the viewer's time zone."""
     if ctx.key is not None:
         show_times(partial(clock_words, zone=(await ctx.web.services.registry.plain(ctx.caller())).zone))
     return await handler(ctx)

@@ -1,4 +1,4 @@
-"""Chat with any agent or group in the browser: answers are shown as they are written."""
+"""Chat with any agent or group in the browser; answers are shown while they are written."""
 
 import asyncio
 import json
@@ -40,7 +40,7 @@ _MEMORY_ACTIONS = ("why.forget", "why.narrow", "why.correct")
 
 
 async def chat(ctx: Context) -> Response:
-    """The conversation with one agent or group; without a name, with the first."""
+    """The conversation with one agent or group; the first one if none is named."""
     names = await ctx.web.talk.names()
     name = ctx.request.path_params.get("name", names[0] if names else "")
     if not name:
@@ -94,7 +94,7 @@ async def _run(ctx: Context, words: list[str]) -> dict[str, str]:
 
 
 async def _composed(ctx: Context) -> tuple[dict[str, str], list[Attachment]]:
-    """What was written, and the files that go with it."""
+    """The text of the form and its files."""
     if not ctx.request.headers.get("content-type", "").startswith("multipart/form-data"):
         return await ctx.form(), []
     async with ctx.request.form(max_files=_MOST_FILES, max_fields=2) as form:
@@ -108,7 +108,7 @@ async def _offered(file: UploadFile) -> Attachment:
 
 
 async def file(ctx: Context) -> Response:
-    """A file of a conversation. Pictures are shown; everything else is only saved, whatever it says it is."""
+    """A file of a conversation. Only pictures are displayed; everything else is a download, whatever type it claims."""
     to = await ctx.web.talk.conversation(DASHBOARD, ctx.request.path_params["name"])
     message, row, position, found = ctx.number("of"), ctx.number("sent"), ctx.number("n"), None
     if message is not None and position is not None:
@@ -145,7 +145,7 @@ async def _events(ctx: Context, to: Conversation, said: str) -> AsyncIterator[st
 
 
 async def stop(ctx: Context) -> Response:
-    """Take back what was said, which stops its answer."""
+    """Withdraw a message, which stops its answer."""
     to = await ctx.web.talk.conversation(DASHBOARD, ctx.request.path_params["name"])
     if ctx.request.method != "POST":
         raise Refusal(405, _("This address only accepts a submitted form."))
@@ -154,7 +154,7 @@ async def stop(ctx: Context) -> Response:
 
 
 async def why(ctx: Context) -> Response:
-    """What an answer was made from, and what can be done about each memory."""
+    """The sources of an answer, and what can be done about each memory."""
     name = ctx.request.path_params["name"]
     to = await ctx.web.talk.conversation(DASHBOARD, name)
     done, message = await outcome(ctx, _MEMORY_ACTIONS), ctx.query("message")
@@ -172,7 +172,7 @@ def event(name: str, data: str) -> str:
 
 
 async def live(ctx: Context) -> Response:
-    """Tells an open page what changed, by topic, so that it loads that part anew."""
+    """Tell an open page which topics changed, so that it reloads those parts."""
     return ctx.stream(_changes(ctx))
 
 

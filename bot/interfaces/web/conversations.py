@@ -1,4 +1,5 @@
-"""Talking to agents over HTTP, from programs and pages: through inbox, router, turn and outbox like all others."""
+"""Conversations with agents over HTTP, for programs and pages, through the same inbox, router, turn and outbox as all
+others."""
 
 import asyncio
 import re
@@ -41,48 +42,48 @@ from sources.outgoing_text import seen
 from sources.terminal import PERSON
 from texts import _
 
-_LOOK_SECONDS = 2.0  # between looks at a row whose turn says nothing, as while it waits for somebody's yes
+_LOOK_SECONDS = 2.0  # between polls of a silent turn, such as one that waits for an approval
 _STORED_SECONDS = 10.0
 _SPEAKER = re.compile(r"[^\w.-]+")
 
 
 class Conversation(Struct, frozen=True):
-    """With one agent or group."""
+    """A conversation with one agent or group."""
 
     to: Addressee
     place: Place
     called: str
-    """What is put before each message: the agent's name, if one of several is spoken to."""
+    """Prefix of each message: the agent's name, if one of several is addressed."""
     user: PersonId | None = None
-    """For whom a program speaks; None: for the owner."""
+    """The user on whose behalf a program speaks; None for the owner."""
     temperature: float | None = None
     max_tokens: int | None = None
-    """These two if a program sets them for an answer."""
+    """Set only if a program sets them for an answer."""
 
 
 class PartialAnswer(Struct, frozen=True):
-    """The answer as far as it is written."""
+    """The answer as written so far."""
 
     text: str
 
 
 class AnswerStage(Struct, frozen=True):
-    """What happens before the answer goes on: a tool that is called, a member that is asked."""
+    """A step before the answer continues: a tool call, or a group member that is asked."""
 
     what: str
 
 
 class Answer(Struct, frozen=True):
-    """The whole answer; no texts where nobody chose to say anything. `error` where there will be none."""
+    """The whole answer; no texts if every agent chose to stay silent, `error` if the answer failed."""
 
     texts: tuple[str, ...]
     error: str = ""
     messages: frozenset[MessageId | None] = frozenset()
-    """What of the conversation it is."""
+    """The message's place in the conversation."""
 
 
 class LineFile(Struct, frozen=True):
-    """A file with a line; `which` names it in an address. `skipped` says why it was not taken."""
+    """A file of a line; `which` identifies it in the address, `skipped` says why it was not accepted."""
 
     name: str
     size: int
@@ -92,7 +93,7 @@ class LineFile(Struct, frozen=True):
 
 
 class ChatLine(Struct, frozen=True):
-    """A line of a conversation; `external_id` is what *why* is asked about, of an answer."""
+    """A line of a conversation; for an answer, `external_id` is what *why* takes."""
 
     id: MessageId
     mine: bool
@@ -116,7 +117,7 @@ class Talk(Struct, frozen=True):
 
     @reads
     def names(self, rows: Rows, only: AgentId | None = None) -> list[str]:
-        """Whom one can talk to: agents that answer, then groups of other names. `only`: that agent alone."""
+        """The names to talk to: agents that answer, then groups. `only` limits them to one agent."""
         there = [each.name for each in agents.agents(rows) if each.status == "active" and only in (None, each.id)]
         if only is not None:
             return there
@@ -124,7 +125,7 @@ class Talk(Struct, frozen=True):
         return list(dict.fromkeys([*there, *groups]))
 
     async def conversation(self, who: str, name: str, user: str = "") -> Conversation:
-        """The conversation of a program, its user or the dashboard with an agent or else a group. Raises UserError."""
+        """The conversation of a program, its user or the dashboard with an agent or group. Raises UserError."""
         who = _SPEAKER.sub("-", who)
         place = place_of(who, "", user=user)
         talking = self.services.talking
@@ -137,7 +138,7 @@ class Talk(Struct, frozen=True):
         return Conversation(to, there, called, user_of(who, user) if user else None)
 
     async def say(self, to: Conversation, text: str, external_id: str = "", files: Sequence[Attachment] = ()) -> str:
-        """Say something; its id, durably stored. The same id again is the same message. Raises UserError."""
+        """Store a message durably and return its id. A repeated id is the same message. Raises UserError."""
         require_taken(self.services, text, to.user or PERSON, files=bool(files))
         said = external_id or f"{SOURCE}-{snowflakes.next()}"
         extras = Extras(attachments=tuple(files), temperature=to.temperature, max_tokens=to.max_tokens)
@@ -149,7 +150,7 @@ class Talk(Struct, frozen=True):
 
     @reads
     def said_otherwise(self, rows: Rows, to: Conversation, text: str, external_id: str) -> bool:
-        """Whether that id is of something else that was said before. What stands behind a "." in it marks files."""
+        """Whether the id belongs to a different message. The part after a "." identifies the files."""
         known = messages.by_external_prefix(rows, SOURCE, external_id.partition(".")[0])
         if known is None:
             return False
@@ -164,7 +165,7 @@ class Talk(Struct, frozen=True):
         return replace(heard, text=f"{to.called}{heard.text}")
 
     async def take_back(self, to: Conversation, external_id: str) -> None:
-        """Take something back that was said, which stops its answer where there is none yet."""
+        """Withdraw a message, which stops its answer if that is unfinished."""
         self._receive(self.source.unsay(external_id, to.place))
         await self.router.taken_in(_STORED_SECONDS)
 
@@ -172,7 +173,7 @@ class Talk(Struct, frozen=True):
         self.router.receive(heard, self.services.runtime.id)
 
     async def follow(self, place: PlaceId, external_id: str) -> AsyncIterator[PartialAnswer | AnswerStage | Answer]:
-        """How something that was said is answered, to its end; also after the answer, and after a restart."""
+        """Stream the answer to a message until it ends; also works after the answer or a restart."""
         queue: asyncio.Queue[TurnEvent] = asyncio.Queue()
 
         def watch(event: TurnEvent) -> None:
@@ -207,7 +208,7 @@ class Talk(Struct, frozen=True):
 
     @reads
     def tokens(self, rows: Rows, external_id: str) -> tuple[int, int]:
-        """How many tokens the turn that answered something sent to models, and how many they wrote."""
+        """Tokens that the turn of a message sent to models, and tokens that they wrote."""
         row = inbox.by_external(rows, SOURCE, external_id)
         return (0, 0) if row is None or row.turn is None else spending.of_turn(rows, row.turn)
 
@@ -215,18 +216,18 @@ class Talk(Struct, frozen=True):
     def history(
         self, rows: Rows, to: Conversation, limit: int, words: str = "", around: int | None = None
     ) -> list[ChatLine]:
-        """What was said last, or of that what has these words, or what was said about the message of an id."""
+        """The latest lines, or those that match a search, or those about the message with an id."""
         found = messages.newest_in(rows, to.place.id, Scope(OWNER), limit, words, around)
         return [_line(rows, each, to.called) for each in found]
 
     @reads
     def file(self, rows: Rows, place: PlaceId, message: int, position: int) -> Attachment | None:
-        """A file that came with a message of a conversation of the owner's."""
+        """A file attached to a message in one of the owner's conversations."""
         return message_files.one(rows, place, message, position, Scope(OWNER))
 
     @reads
     def sent_file(self, rows: Rows, place: PlaceId, row: int, position: int) -> Attachment | None:
-        """A file that an agent sent in a conversation of the owner's."""
+        """A file that an agent sent in one of the owner's conversations."""
         found = outbox.get(rows, OutboxId(row))
         if found is None or found.place != place or not Scope(OWNER).may_use(found.audience):
             return None
@@ -234,7 +235,7 @@ class Talk(Struct, frozen=True):
 
 
 def _told(event: TurnEvent) -> PartialAnswer | AnswerStage | None:
-    """What who waits is told of it; None: look whether it is over."""
+    """The next event for the client; None means: check whether the answer has ended."""
     match event:
         case TextChunk(text=text):
             return PartialAnswer(text)

@@ -1,6 +1,6 @@
 """Refuses addresses that sent too many wrong codes or tokens.
 
-`sign_in_pages.py` and `request_checks.py` ask this when a code, a Discord account or a token opened nothing.
+`sign_in_pages.py` and `request_checks.py` use this when a code, a Discord account or a token is rejected.
 """
 
 import time
@@ -15,15 +15,15 @@ _MOST_CLIENTS = 10_000
 
 
 class FailedSignIns(Struct):
-    """Counts failures to sign in, by address.
+    """Counts failed sign-ins by address.
 
-    A correct code still works, because any web page can make a browser try wrong codes from its owner's address.
+    A correct code still works, because any web page can make a browser send wrong codes from its owner's address.
     """
 
     _failed: dict[str, deque[float]] = field(default_factory=lambda: defaultdict(deque))
 
     def refuse_after_many(self, client: str, words: str) -> None:
-        """Raise Refusal with these words if the address failed too often in the last five minutes."""
+        """Raise Refusal with this message if the address failed too often in the last five minutes."""
         failed = self._failed.get(client)
         while failed and failed[0] < time.monotonic() - _TRY_SECONDS:
             failed.popleft()

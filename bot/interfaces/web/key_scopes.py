@@ -1,6 +1,6 @@
-"""Which session or token opens which page and which part of the API.
+"""Which session or token may use which page and which part of the API.
 
-`request_checks.py` finds whose request it is; `memory/people/web_keys.py` stores the keys and the scope of each.
+`request_checks.py` identifies the sender of a request; `memory/people/web_keys.py` stores the keys and their scopes.
 """
 
 from bot.interfaces.web.refusals import FOR_PROGRAMS, Refusal
@@ -9,11 +9,12 @@ from texts import _
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 OWN_PAGE = ("/me", "/me/export")
-"""All that people other than the owner see: what is kept about them."""
+"""The only page for people other than the owner: the data stored about them."""
 
 
 def require_scope(key: WebKey | None, path: str, method: str) -> None:
-    """Raise Refusal if a key does not open this: pages are for sessions, and each scope opens its part of the API."""
+    """Raise Refusal if the key does not cover this path: pages need a session, and each scope covers its part of the
+    API."""
     if key is not None and key.scope is KeyScope.OWN:
         if key.kind is not Kind.SESSION or path not in (*OWN_PAGE, "/", "/logout"):
             raise Refusal(404, _("There is nothing at this address."))

@@ -1,4 +1,4 @@
-"""MCP over HTTP: the tools of `carina mcp` (`mcp_server.py`), for programs with a token of the scope admin."""
+"""MCP over HTTP: the tools of `carina mcp` (`mcp_server.py`), for programs with an admin token."""
 
 import asyncio
 import importlib
@@ -15,7 +15,7 @@ from bot.interfaces.web.request import Context
 
 async def serve(ctx: Context) -> Response:
     """Offer the tools of `carina mcp` over streamable HTTP."""
-    # Only here: loading it takes a second.
+    # Imported here because it takes a second to load.
     tools: Any = await asyncio.to_thread(importlib.import_module, "bot.interfaces.mcp_server")
 
     async def ask(operation: str, within: float, **arguments: Any) -> Any:
@@ -31,7 +31,7 @@ async def serve(ctx: Context) -> Response:
 
 
 class _McpResponse(Response):
-    """An answer that the MCP library gives."""
+    """A response written by the MCP library."""
 
     def __init__(self, manager: Any) -> None:
         super().__init__()

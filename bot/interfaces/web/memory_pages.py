@@ -66,7 +66,7 @@ async def _forgotten(ctx: Context, entries: Sequence[str]) -> dict[str, Any]:
 
 
 async def block(ctx: Context) -> Response:
-    """One block: what it says, who wrote which part, and any version beside the newest."""
+    """One block: its text, who wrote which part, and any version next to the newest."""
     label = ctx.query("label")
     done: dict[str, Any] = {}
     draft, conflict = None, None
@@ -113,7 +113,7 @@ async def _compared(ctx: Context, label: str, version: int, newest: int) -> dict
 
 
 async def _edited(ctx: Context, label: str, form: dict[str, str]) -> tuple[dict[str, Any], str | None, str | None]:
-    """Store a text; what others wrote meanwhile is merged. What cannot be stored stays in the form."""
+    """Store an edited text, merged with other writers' changes. If it cannot be stored, it stays in the form."""
     text = form.get("text", "").replace("\r\n", "\n")
     seen = form.get("seen", "")
     given = {"label": label, "text": text, **({"seen": int(seen)} if seen.isdecimal() else {})}
@@ -124,7 +124,7 @@ async def _edited(ctx: Context, label: str, form: dict[str, str]) -> tuple[dict[
 
 
 class DiffRow(Struct, frozen=True):
-    """A line of two versions beside each other; None where one has none."""
+    """One line of two versions side by side; None where a version has no such line."""
 
     before: Markup | None
     after: Markup | None
@@ -132,7 +132,7 @@ class DiffRow(Struct, frozen=True):
 
 
 def side_by_side(before: str, after: str) -> list[DiffRow]:
-    """Two texts line by line, with the words that went and came marked."""
+    """Two texts line by line, with removed and added words marked."""
     rows: list[DiffRow] = []
     for same, went, came in _parts(before.splitlines(), after.splitlines()):
         if same:
@@ -143,7 +143,7 @@ def side_by_side(before: str, after: str) -> list[DiffRow]:
 
 
 def _parts(one: Sequence[str], other: Sequence[str]) -> Iterator[tuple[bool, Sequence[str], Sequence[str]]]:
-    """The parts of two sequences in order: whether one is the same in both, and what stands in each."""
+    """The parts of two sequences in order: whether they are equal, and their content in each."""
     done = 0
     for start, end, first, last in reversed(differing(one, other)):
         yield True, one[done:start], one[done:start]

@@ -1,4 +1,4 @@
-"""Pages for what arrived: the list, what failed or was not delivered, and one message's way with its times."""
+"""Pages for messages: the list, failures in intake and delivery, and the stages of one message with their times."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ _SHOWN = {"": gettext_noop("Newest"), "dead": gettext_noop("Failed"), "undeliver
 
 
 async def messages(ctx: Context) -> Response:
-    """What arrived, newest first; what was given up; what was not delivered."""
+    """Incoming messages, newest first; those given up; undelivered answers."""
     done = await outcome(ctx)
     show = ctx.query("show") if ctx.query("show") in _SHOWN else ""
     rows, undelivered = (), ()
@@ -40,7 +40,7 @@ async def message(ctx: Context) -> Response:
 
 
 def _bar(stage: Any, begun: Any, whole: float) -> dict[str, Any]:
-    """Where a stage lies in a picture that is 1,000 wide."""
+    """The position of a stage on a timeline 1,000 units wide."""
     at = (stage.at - begun).total_seconds() * 1_000_000 / whole
     width = max(4.0, 1_000 * stage.milliseconds / whole)
     return {"stage": stage, "x": round(min(at, 996.0), 1), "width": round(min(width, 1_000 - min(at, 996.0)), 1)}

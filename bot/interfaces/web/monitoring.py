@@ -1,4 +1,4 @@
-"""`/healthz`, `/readyz` and the metrics for Prometheus, without anybody's words."""
+"""`/healthz`, `/readyz` and the Prometheus metrics; none of them contain message text."""
 
 import math
 from collections import Counter, defaultdict
@@ -27,14 +27,14 @@ async def alive(_request: Request) -> Response:
 
 
 async def ready(ctx: Context) -> Response:
-    """Whether the database takes writes and every front end hears; only names and yes or no."""
+    """Whether the database accepts writes and every front end is connected; only names and booleans."""
     parts = {name: is_ready() for name, is_ready in ctx.web.services.fronts.ready.items()}
     parts["database"] = not ctx.web.talk.router.supervisor.unstored.words()
     return JSONResponse({"ready": all(parts.values()), "parts": parts}, 200 if all(parts.values()) else 503)
 
 
 class _Histogram(Struct):
-    """Seconds by how many they are; they only ever become more."""
+    """A cumulative histogram of seconds."""
 
     within: list[int] = field(default_factory=lambda: [0] * len(_BUCKETS))
     sum: float = 0.0
@@ -46,7 +46,7 @@ class _Histogram(Struct):
 
 
 class Durations(Struct):
-    """How long turns and their stages took that ended since the first connection; told a minute after their end."""
+    """Durations of the turns and stages that ended since the first scrape; reported one minute after they end."""
 
     since: datetime
     turns: _Histogram = field(default_factory=_Histogram)
@@ -54,8 +54,8 @@ class Durations(Struct):
     tools: Counter[str] = field(default_factory=Counter)
 
     async def read(self, database: Database, now: datetime) -> None:
-        """Add what ended since this was asked last, or in the last hour."""
-        until = from_text(to_text(now - _LATE))  # as exact as what is stored, so that nothing is counted twice
+        """Add what ended since the last read; at the first, in the last hour."""
+        until = from_text(to_text(now - _LATE))  # the precision of the stored times, so that nothing is counted twice
         since, self.since = max(self.since, now - _KEPT), until
 
         def found(rows: Rows) -> list[tuple[float, list[StageRow]]]:
@@ -74,7 +74,7 @@ def _waited(turn: Row) -> float:
 
 
 async def metrics(durations: Durations, ctx: Context) -> Response:
-    """In the text format of Prometheus."""
+    """The metrics in the Prometheus text format."""
     database, now = ctx.web.talk.database, ctx.web.clock()
     families = await database.read(lambda rows: stored.counted(rows, now))
     await durations.read(database, now)

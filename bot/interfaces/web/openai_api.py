@@ -35,7 +35,7 @@ _USUAL: Mapping[str, Any] = {
     "tools": [],
     "response_format": {"type": "text"},
 }
-"""What many clients always send: these values ask for nothing."""
+"""Values that many clients always send and that have no effect."""
 _DATA = re.compile(r"data:([\w.+-]+/[\w.+-]+)?(?:;[\w=.+-]+)*;base64,", re.IGNORECASE)
 _Tokens = Annotated[int, Field(ge=1, lt=2**31)]
 _WHY = {
@@ -52,7 +52,7 @@ _EXPECTED = {
 
 
 class BadRequest(Refusal):
-    """A request that cannot be served; `parameter` is what is wrong with it."""
+    """A request that cannot be served; `parameter` names the invalid field."""
 
     def __init__(self, words: str, parameter: str | None = None, status: int = 400, code: str | None = None) -> None:
         super().__init__(status, words)
@@ -119,7 +119,7 @@ async def completions(ctx: Context) -> Response:
 
 
 async def _begun(ctx: Context, asked: ChatRequest) -> tuple[Conversation, str]:
-    """Say it: to whom, and its id. Raises BadRequest, UserError."""
+    """Send the message; returns the conversation and its id. Raises BadRequest, UserError."""
     key: WebKey = ctx.request.state.key
     text, files = _said(asked.messages[-1].get("content"))
     to = await _conversation(ctx, key, asked.name, asked.user or "")
@@ -141,7 +141,7 @@ async def _whole(ctx: Context, to: Conversation, said: str) -> str:
 
 
 async def _pieces(ctx: Context, to: Conversation, said: str) -> AsyncIterator[str]:
-    """The answer as it is written, piece by piece. Raises BadRequest."""
+    """The answer in pieces, as it is written. Raises BadRequest."""
     sent, last = "", ""
     async for each in ctx.web.talk.follow(to.place.id, said):
         text = each.text if isinstance(each, PartialAnswer) else ""
@@ -175,7 +175,7 @@ async def _streamed(ctx: Context, to: Conversation, said: str, head: dict[str, A
 
 
 def _more(sent: str, last: str, text: str) -> str:
-    """What of a text was not sent; where it begins anew, as after a tool was called, it stands apart."""
+    """The unsent rest of a text; a text that starts over, as after a tool call, is set off from the one before."""
     if not text or sent.endswith(text):
         return ""
     if text.startswith(last):
@@ -184,7 +184,7 @@ def _more(sent: str, last: str, text: str) -> str:
 
 
 def _asked(given: dict[str, Any]) -> ChatRequest:
-    """What a request asks for. Raises BadRequest."""
+    """The parsed request. Raises BadRequest."""
     try:
         asked = ChatRequest.model_validate(given)
     except ValidationError as error:
@@ -205,7 +205,7 @@ def _asked(given: dict[str, Any]) -> ChatRequest:
 
 
 def _said(content: Any) -> tuple[str, tuple[Attachment, ...]]:
-    """The words of a message and the files with it. Raises BadRequest."""
+    """The text of a message and its files. Raises BadRequest."""
     texts, files = list[str](), list[Attachment]()
     for part in content if isinstance(content, list) else [{"type": "text", "text": content}]:
         match part:
@@ -230,7 +230,7 @@ def _said(content: Any) -> tuple[str, tuple[Attachment, ...]]:
 
 
 def _offered(data: str, name: object, more: Mapping[object, object]) -> Attachment:
-    """A file that a message holds as a data URL, or in base64 alone. Raises BadRequest."""
+    """A file that a message contains as a data URL or as plain base64. Raises BadRequest."""
     if ignored := [each for each, value in more.items() if value not in (None, "auto")]:
         raise BadRequest(f"{ignored[0]} cannot be given: it would change nothing here.", "messages")
     found = _DATA.match(data)
@@ -264,7 +264,7 @@ async def _conversation(ctx: Context, key: WebKey, name: str, user: str) -> Conv
 
 
 def _identifier(ctx: Context, key: WebKey, user: str, files: Sequence[Attachment]) -> str:
-    """The id of what is said, and a mark of the files with it: with the same idempotency key it is said once."""
+    """The message's id with a digest of its files; the same idempotency key sends a message only once."""
     if not (given := ctx.request.headers.get("idempotency-key", "")):
         return ""
     said, held = hashlib.sha256(f"{key.id} {user} {given}".encode()).hexdigest()[:32], hashlib.sha256()

@@ -37,17 +37,17 @@ _WEEK = 7
 _SOON = timedelta(hours=1)
 _CALENDAR_DAYS = 35
 _MONDAY_FIRST = ("de",)
-"""Languages whose weeks begin on Monday; those of American English and Japanese calendars begin on Sunday."""
+"""Languages whose calendar weeks begin on Monday; in American English and Japanese they begin on Sunday."""
 _HITS, _MORE_HITS = 10, 50
 _MORE_FILTERS = frozenset({"until", "author", "role", "place", "category", "tag"})
 _LINES = 300
 _TOLD_ELSEWHERE = ("reminder:", "event:")
-"""Jobs of reminders and events, which are shown as such."""
+"""Jobs of reminders and events, which the calendar shows as those."""
 _KINDS = ("reminder", "event", "task", "job")
 
 
 class Due(Struct, frozen=True, order=True):
-    """Something in the calendar; what repeats is in it several times, by the same id."""
+    """A calendar entry; a repeating one appears several times with the same id."""
 
     at: datetime
     kind: str
@@ -56,12 +56,12 @@ class Due(Struct, frozen=True, order=True):
 
     @property
     def clock(self) -> str:
-        """Its time of day; empty for what is due on a day."""
+        """Its time of day; empty for an all-day entry."""
         return "" if self.at.time() == DAY_END else time_words(self.at)
 
 
 async def overview(ctx: Context) -> Response:
-    """How everything is, and what has to be seen to."""
+    """The state of the service, and what needs attention."""
     done = await outcome(ctx)
     status, budgets, week, waiting, undelivered, jobs = await asyncio.gather(
         ctx.call("status"),
@@ -86,7 +86,7 @@ async def overview(ctx: Context) -> Response:
 
 
 async def approvals(ctx: Context) -> Response:
-    """What waits for a yes, with its exact arguments, and what is allowed for longer."""
+    """Requests waiting for approval, with their exact arguments, and standing approvals."""
     done = await outcome(ctx)
     found = await ctx.call("permits.list")
     whole = {each.id: await ctx.try_call("permits.show", request=each.id) for each in _waiting(found.requests)[:50]}
@@ -99,7 +99,7 @@ def _waiting(requests: Sequence[RequestRow]) -> list[RequestRow]:
 
 
 async def search(ctx: Context) -> Response:
-    """One box over everything."""
+    """One search over everything."""
     declared = _operation(ctx, "search")
     wanted = arguments(declared, ctx.request.query_params)
     limit = _MORE_HITS if ctx.query("all") else _HITS
@@ -118,7 +118,7 @@ async def search(ctx: Context) -> Response:
 
 
 async def agents(ctx: Context) -> Response:
-    """Who answers: agents, and how groups of them work together."""
+    """The agents that answer, and the groups in which they work together."""
     done = await outcome(ctx)
     found, groups = await ctx.call("agent.list"), await ctx.call("group.list")
     return ctx.page("agents.html", title=_("Agents"), agents=found.rows, groups=groups.rows, **done)
@@ -136,7 +136,7 @@ async def group(ctx: Context) -> Response:
 
 
 async def _stored(ctx: Context, kind: str) -> tuple[Any, dict[str, Any]]:
-    """Store settings that a form has, or say what they would change; what is not stored stays in it."""
+    """Save the settings in a form, or preview the changes; values that are not saved stay in the form."""
     show = partial(ctx.call, f"{kind}.show", **{kind: ctx.request.path_params["name"]})
     found, form = await show(), await ctx.form()
     if "dry_run" not in form and form.get("seen", (now := text_mark(found.toml))) != now:
@@ -151,7 +151,7 @@ async def _stored(ctx: Context, kind: str) -> tuple[Any, dict[str, Any]]:
 
 
 async def people(ctx: Context) -> Response:
-    """Who talks to whom, who was let in and shut out, and what is kept of them."""
+    """People with their accounts and access, and the data stored about them."""
     done = await outcome(ctx)
     known, rules, waiting = await asyncio.gather(*map(ctx.call, ("people.known", "people.list", "pair.list")))
     kept = await ctx.try_call("privacy.see", person=ctx.query("person")) if ctx.query("person") else None
@@ -186,7 +186,7 @@ async def costs(ctx: Context) -> Response:
 
 
 async def nights(ctx: Context) -> Response:
-    """What agents did while nobody watched, with a way back."""
+    """What agents did unattended, with an undo."""
     done = await outcome(ctx)
     night = {"night": ctx.query("night")} if ctx.query("night") else {}
     found = await ctx.try_call("summary.night", **night)
@@ -232,12 +232,12 @@ def _own(jobs: Sequence[JobRow]) -> list[JobRow]:
 
 
 def _week_share(now: datetime, at: datetime) -> float:
-    """Where a moment lies in the seven days that begin with today: today is 0 to 1/7."""
+    """Position of a time in the seven days from today on; today is 0 to 1/7."""
     return ((at.date() - now.date()).days + (at.hour + at.minute / 60) / 24) / _WEEK
 
 
 def _calendar(now: datetime, dated: Sequence[Due]) -> list[dict[str, Any]]:
-    """Five weeks from the first day of this one, each day with what is planned before jobs, what repeats on it once."""
+    """Five weeks from the start of this one; each day lists entries before jobs, and a repeating job once."""
     first = (now - timedelta(days=(now.weekday() + (language() not in _MONDAY_FIRST)) % _WEEK)).date()
     by_day: dict[date, dict[str, Due]] = {}
     for each in sorted(dated, key=lambda one: (one.kind == "job", one)):
@@ -248,7 +248,7 @@ def _calendar(now: datetime, dated: Sequence[Due]) -> list[dict[str, Any]]:
 
 
 async def context(ctx: Context) -> Response:
-    """What agents see of their memory, by size; and all that one would be shown in a place, if it answered now."""
+    """What agents see of their memory, by size; and the full prompt that an agent would get in a place right now."""
     asked = await ctx.form() if ctx.request.method == "POST" else dict(ctx.request.query_params)
     change = {
         name: asked[name].replace("\r\n", "\n") for name in ("block", "text") if "block" in asked and name in asked
@@ -268,7 +268,7 @@ async def context(ctx: Context) -> Response:
 
 
 async def graph(ctx: Context) -> Response:
-    """The knowledge graph, to be walked."""
+    """A browser for the knowledge graph."""
     about = ctx.query("about")
     found = await ctx.try_call("graph", **({"about": about} if about else {}))
     failed = found if isinstance(found, str) else ""
@@ -282,7 +282,7 @@ async def logs(ctx: Context) -> Response:
 
 
 async def settings(ctx: Context) -> Response:
-    """What is configured and where it came from, who is signed in, and which tokens there are."""
+    """The configuration with its sources, the active sessions, and the tokens."""
     done = await outcome(ctx)
     found, sessions, tokens, sources, modes = await asyncio.gather(
         *map(ctx.call, ("settings", "dashboard.sessions", "token.list", "source.list", "mode.list"))
@@ -318,7 +318,7 @@ async def command(ctx: Context) -> Response:
 
 
 async def _known(ctx: Context, declared: Operation, form: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """What the given values of fields are called; nothing for a field whose suggestions need another value."""
+    """Labels for the given field values; none for a field whose suggestions depend on a missing value."""
     known = dict[str, dict[str, str]]()
     for each in declared.taken(Via.WEB):
         if each.suggests and form.get(each.name):
@@ -371,7 +371,7 @@ async def export(ctx: Context) -> Response:
 
 
 def _is_private(row: Any) -> bool:
-    """Whether nobody else may read it: of what is theirs to see, that is what was said to them alone."""
+    """Whether nobody else may read it: among a person's own entries, those said to them alone."""
     return str(row.audience).startswith("person:")
 
 

@@ -10,11 +10,11 @@ from msgspec import Struct
 
 _KEPT = 2_000
 _COLORS = re.compile(r"\x1b\[\d+m")
-"""What a terminal's handler colors a line with. Of what people wrote, it has spelled out such characters."""
+"""Color codes of the terminal handler. In people's text such characters are already escaped."""
 
 
 class LogLine(Struct, frozen=True):
-    """One line."""
+    """One log line."""
 
     at: datetime
     level: str
@@ -33,7 +33,7 @@ class RecentLines(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         at = datetime.fromtimestamp(record.created, UTC)
         turn = str(getattr(record, "fields", {}).get("turn", ""))
-        with suppress(TypeError, ValueError):  # a line that cannot be written is reported by the service's own handler
+        with suppress(TypeError, ValueError):  # the service's own handler reports a line that cannot be written
             text = _COLORS.sub("", self.format(record))
             self.lines.append(LogLine(at, record.levelname.lower(), record.name, turn, text))
 
@@ -42,7 +42,7 @@ recent = RecentLines()
 
 
 def attach() -> None:
-    """Keep what is logged from now on, in the form in which the service's own handler writes it."""
+    """Record log lines from now on, in the format of the service's own handler."""
     root = logging.getLogger()
     if recent not in root.handlers:
         written = next((each.formatter for each in root.handlers if each.get_name() == "carina"), None)
@@ -51,12 +51,12 @@ def attach() -> None:
 
 
 def components() -> list[str]:
-    """What wrote the lines that are kept."""
+    """The components that wrote the recorded lines."""
     return sorted({each.logger for each in recent.lines})
 
 
 def tail(most: int, level: str = "", words: str = "", turn: str = "", component: str = "") -> list[LogLine]:
-    """The newest lines, newest first: of a level or a worse one, with these words, about a turn, of a component."""
+    """The newest lines first, filtered by minimum level, words, turn and component."""
     least = getattr(logging, level.upper(), 0) if level in ("warning", "error") else 0
     found = (each for each in reversed(recent.lines) if getattr(logging, each.level.upper(), 0) >= least)
     found = (each for each in found if turn in ("", each.turn) and component in ("", each.logger))

@@ -1,15 +1,15 @@
-"""How a request that is not served is answered: a page, or an error in the form that the program expects."""
+"""Responses to requests that are refused: a page, or an error in the format that the program expects."""
 
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 
 from bot.interfaces.problem import problem_details
 
 FOR_PROGRAMS = ("/api/", "/v1/", "/openapi.json", "/mcp", "/metrics")
-"""Addresses for programs, which get errors as JSON."""
+"""Path prefixes for programs, which get errors as JSON."""
 
 
 class Refusal(Exception):
-    """Why a request is not served: a status and words for whoever sent it, or where a browser goes instead."""
+    """The reason a request is refused: a status and a message, or a redirect for a browser."""
 
     parameter: str | None = None
     code: str | None = None
@@ -19,7 +19,7 @@ class Refusal(Exception):
         self.status, self.words, self.instead = status, words, instead
 
     def response(self, path: str) -> Response:
-        """In the form that the path speaks."""
+        """The response in the format of the path."""
         if not path.startswith(FOR_PROGRAMS):
             if self.instead or self.status == 401:
                 return RedirectResponse(self.instead or "/login", 303)
@@ -28,7 +28,7 @@ class Refusal(Exception):
             kind = "invalid_request_error" if self.status < 500 else "server_error"
             told = {"message": self.words, "type": kind, "param": self.parameter, "code": self.code}
             return JSONResponse({"error": told}, self.status)
-        if path.startswith("/mcp"):  # its clients show the words of an error of JSON-RPC, and of no other answer
+        if path.startswith("/mcp"):  # its clients show the text of a JSON-RPC error only
             wrong = {"code": -32600 if self.status < 500 else -32603, "message": self.words}
             return JSONResponse({"jsonrpc": "2.0", "id": None, "error": wrong}, self.status, _sign_in(self.status))
         return problem(self.status, self.words)

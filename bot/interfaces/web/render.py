@@ -1,4 +1,4 @@
-"""Renders templates: people's words are always escaped, and times are in the viewer's time zone."""
+"""Renders templates; people's text is always escaped, and times are in the viewer's time zone."""
 
 import importlib
 import re
@@ -24,7 +24,7 @@ from texts import gettext_noop, number_text
 HERE = Path(__file__).parent
 STATIC = HERE / "static"
 _TURNING = re.compile("[\u202a-\u202e\u2066-\u2069\u061c\u200e\u200f\u200b\u2060-\u2064\ufeff]")
-"""Marks that turn text around, or are not seen, so that it is read otherwise than it is stored."""
+"""Invisible or direction-changing characters, which make a text look different from what is stored."""
 _ID = re.compile(r" \((?:api|discord|bluesky|terminal|patrol):[^()\s]*\)$")
 _UNITS = {"de": ((1e9, "\u00a0Mrd."), (1e6, "\u00a0Mio.")), "ja": ((1e8, "億"), (1e4, "万"))}
 _EXCERPT, _BEFORE = 1_000, 200  # characters of a long text, and of them before what was found
@@ -52,7 +52,7 @@ def _escaped(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def said(message: str, /, **values: Any) -> Markup:
-    """A message of ours in the language of the viewer; all of it is text, but for values that are made for pages."""
+    """A catalog text in the viewer's language; everything in it is escaped, except values made for pages."""
     return Markup(texts._(message, **_escaped(values))) if values else escape(_plain(texts._(message)))
 
 
@@ -61,12 +61,12 @@ def counted(one: str, more: str, count: int, /, **values: Any) -> Markup:
 
 
 def bdi(text: str) -> Markup:
-    """A name in a sentence of ours, whichever way it is written."""
+    """A name inside a translated sentence, isolated for either writing direction."""
     return Markup("<bdi>{}</bdi>").format(_plain(text))
 
 
 def when(moment: datetime | None, empty: str = "–") -> Markup:
-    """How far away a moment is, with the exact one on hover."""
+    """A relative time, with the exact one on hover."""
     if moment is None:
         return Markup('<span class="faint">{}</span>').format(empty)
     stamp, told = moment.astimezone(UTC).isoformat(timespec="seconds"), relative(moment, datetime.now(UTC))
@@ -74,11 +74,11 @@ def when(moment: datetime | None, empty: str = "–") -> Markup:
 
 
 def number(value: float | None) -> str:
-    """Short, as readers of the language write it: 1,234 or 1.2M; 1,2 Mio.; 120万."""
+    """A short number in the format of the language: 1,234 or 1.2M; 1,2 Mio.; 120万."""
     if value is None:
         return "–"
     for size, unit in _UNITS.get(texts.language(), ((1e9, "B"), (1e6, "M"), (1e3, "K"))):
-        if abs(value) >= max(0.99995 * size, 1e4):  # 999,960 is 1M
+        if abs(value) >= max(0.99995 * size, 1e4):  # 999,960 rounds to 1M
             short = round(value / size, 1)
             return number_text(short, ",.0f" if short.is_integer() else ",.1f") + unit
     return number_text(value, ",.0f")
@@ -90,18 +90,18 @@ def money(value: float | None) -> str:
 
 @cache
 def _markdown() -> Any:
-    made = importlib.import_module("markdown_it").MarkdownIt  # only pages that show what an agent said need it
+    made = importlib.import_module("markdown_it").MarkdownIt  # only pages that show an agent's answer need it
     return made("commonmark", {"html": False, "breaks": True}).enable(["table", "strikethrough"]).disable("image")
 
 
 def markdown(text: str) -> Markup:
-    """What an agent said, formatted; links lead only to web pages, and no HTML of its own stands."""
+    """An agent's answer as HTML; links lead only to web pages, and its own HTML is dropped."""
     made = _markdown().render(_TURNING.sub("", text))  # the renderer escapes all text
     return Markup(made.replace("<table>", '<table class="scroll">'))
 
 
 def excerpt(text: str, found: Iterable[str]) -> Markup:
-    """A text, or where it is long the part around what was found, with those words marked."""
+    """A text, or the part of a long one around the match, with the matched words marked."""
     starts = [rf"\b{re.escape(word)}\w*" if word.isascii() else re.escape(word) for word in found]
     pattern = re.compile(f"({'|'.join(starts) or '(?!)'})", re.IGNORECASE)
     first = pattern.search(text)
@@ -118,17 +118,17 @@ def colors(writers: Iterable[str]) -> dict[str, int]:
 
 
 def named(text: str) -> str:
-    """A place or a person without the id in parentheses."""
+    """A place or person without the id in parentheses."""
     return place_title(_ID.sub("", text) or text)
 
 
 def category_name(category: str) -> str:
-    """A category of an entry: of those that facts have, as the page of facts calls it; any other as it was typed."""
+    """The label of an entry's category: the one on the facts page if facts have it, otherwise as typed."""
     return texts._(LABELS[category]) if category in LABELS else category
 
 
 def heading(name: str) -> str:
-    """The heading of a field or of a group of commands, in English."""
+    """The English heading of a field or a group of commands."""
     return _HEADINGS.get(name) or re.sub(r"[._-]", " ", name)
 
 
@@ -168,13 +168,13 @@ _SAID = {
 
 
 def badge(state: str) -> Markup:
-    """A state, or a kind of thing, in the color of how good that is."""
+    """A state or kind, in the color of its severity."""
     words = texts._(_SAID.get(state, str(state)))
     return Markup('<span class="badge {}">{}</span>').format(_COLORS.get(state, ""), _plain(words))
 
 
 def icon(name: str, label: str = "") -> Markup:
-    """An icon; with a label where no words stand beside it."""
+    """An icon; with a label if no text stands next to it."""
     told = Markup('role="img" aria-label="{}"').format(label) if label else Markup('aria-hidden="true"')
     return Markup('<svg class="icon" viewBox="0 0 24 24" {}>{}</svg>').format(told, icons()[name])
 

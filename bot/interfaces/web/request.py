@@ -30,11 +30,11 @@ from sources.terminal import PERSON
 from texts import _, error_text
 
 FAILURES = (UserError, CallError, StoreError)
-"""What an operation raises with words for whoever asked."""
+"""Errors of operations that carry a message for the caller."""
 
 
 class Question(Struct, frozen=True):
-    """Something that is done once the viewer says yes: the words of the question, and what is sent then."""
+    """An action that needs the viewer's confirmation: the question, and the form to send on yes."""
 
     words: str
     fields: Mapping[str, str]
@@ -45,9 +45,9 @@ def owner_on_the_web() -> Caller:
 
 
 def on_own_page(person: PersonId, others: tuple[Audience, ...]) -> Caller:
-    """Somebody on their own page, where they alone see what they may know anywhere: what they said in private.
+    """A person on their own page, which only they see: it may show what they said in private.
 
-    `others` is what was said alone to their other accounts.
+    `others` are the audiences of their other accounts' private messages.
     """
     scope = Scope(person_audience(person), frozenset(others))
     alone = PlaceScope(PlaceId(f"{SOURCE}:page/{person}"), scope)
@@ -55,24 +55,24 @@ def on_own_page(person: PersonId, others: tuple[Audience, ...]) -> Caller:
 
 
 class Context(Struct, frozen=True):
-    """What a page's handler works with."""
+    """The context of a page handler."""
 
     web: WebServer
     request: Request
 
     @property
     def is_own_page(self) -> bool:
-        """Whether whoever asks is not the owner, and sees their own page alone."""
+        """Whether the caller is not the owner and sees only their own page."""
         return self.key is not None and self.key.person is not None
 
     @property
     def key(self) -> WebKey | None:
-        """By what they came in."""
+        """The key of the request."""
         found: WebKey | None = self.request.state.key
         return found
 
     def caller(self, *, sure: bool = False, shown: str = "") -> Caller:
-        """Who asks, by their key and nothing else that they send."""
+        """The caller, determined by the key alone."""
         if self.key is None:
             raise CallError("You are not signed in.")
         person = self.key.person
@@ -81,14 +81,14 @@ class Context(Struct, frozen=True):
 
     @property
     def part(self) -> bool:
-        """Whether only a part of the page is asked for."""
+        """Whether only a part of the page is requested."""
         return "hx-request" in self.request.headers
 
     def query(self, name: str, default: str = "") -> str:
         return self.request.query_params.get(name, default)
 
     def number(self, name: str) -> int | None:
-        """A value of the address as a number; None where there is none."""
+        """A query parameter as a number; None if missing."""
         text = self.query(name)
         return int(text) if text.isdecimal() and len(text) < 19 else None
 
@@ -96,14 +96,14 @@ class Context(Struct, frozen=True):
         return dict(await self._fields())
 
     async def chosen(self, name: str) -> list[str]:
-        """All values of a field of a form that has it several times."""
+        """All values of a repeated form field."""
         return [value for field, value in await self._fields() if field == name]
 
     async def _fields(self) -> list[tuple[str, str]]:
         return parse_qsl((await self.request.body()).decode("utf-8", "replace"), keep_blank_values=True)
 
     async def json(self) -> dict[str, Any]:
-        """The body of a request of a program. Raises Refusal."""
+        """The JSON body of a program's request. Raises Refusal."""
         try:
             given = await asyncio.to_thread(json.loads, await self.request.body())
         except (ValueError, RecursionError):
@@ -113,7 +113,7 @@ class Context(Struct, frozen=True):
         return given
 
     def stream(self, events: AsyncIterator[str]) -> StreamingResponse:
-        """Events as they come, until whoever asked is signed out or their token is revoked."""
+        """Stream events until the caller is signed out or the token is revoked."""
 
         async def allowed() -> AsyncIterator[str]:
             async for each in events:
@@ -124,23 +124,23 @@ class Context(Struct, frozen=True):
         return StreamingResponse(allowed(), media_type="text/event-stream")
 
     async def call(self, operation: str, /, **given: Any) -> Any:
-        """The result of an operation for whoever asks. Raises what `FAILURES` names."""
+        """Call an operation as the caller. Raises the errors in `FAILURES`."""
         return await self.web.services.registry.call(operation, self.caller(), given)
 
     async def try_call(self, operation: str, /, **given: Any) -> Any:
-        """The same; words where it could not be done, for a part of a page that can do without."""
+        """Call an operation; return its error message if it fails, for optional parts of a page."""
         try:
             return await self.call(operation, **given)
         except FAILURES as error:
             return error_text(error)
 
     async def rows(self, operation: str, /, **given: Any) -> tuple[Any, ...]:
-        """The rows of a list; none where it could not be read."""
+        """The rows of a list; none if it cannot be read."""
         found = await self.try_call(operation, **given)
         return () if isinstance(found, str) else tuple(found.rows)
 
     async def act(self, operation: str, given: Mapping[str, Any], form: Mapping[str, str]) -> Result | Question | str:
-        """Do something that a form asked for: its result, a question first, or words on why it was not done."""
+        """Run the operation of a form: returns its result, a question first, or the reason it failed."""
         caller = self.caller(sure="sure" in form, shown=form.get("shown", ""))
         try:
             return await self.web.services.registry.call(operation, caller, given, lambda each: field_label(each.name))
@@ -150,19 +150,19 @@ class Context(Struct, frozen=True):
             return error_text(error)
 
     async def words(self, result: Result | Question | str, *, numbered: bool = False) -> str:
-        """`numbered`: with the numbers that a form asks for."""
+        """`numbered` adds the numbers that a form refers to."""
         if isinstance(result, Result):
             plain = await self.web.services.registry.plain(self.caller())
             return "\n".join([*filter(None, [result.aside(plain)]), *result.lines(replace(plain, numbered=numbered))])
         return result.words if isinstance(result, Question) else result
 
     async def kept(self, seen: PersonCounts) -> list[str]:
-        """What is kept about somebody, as lines below a heading that names them."""
+        """The data stored about a person, as lines below a heading with their name."""
         markup = await self.web.services.registry.plain(self.caller())
         return [line.removeprefix("- ") for line in (*seen.held(markup)[1:], *seen.decided(markup))]
 
     async def readers(self, found: Iterable[Any]) -> dict[str, str]:
-        """Who can read each of these rows, in words, by its audience."""
+        """Who can read each of these rows, described by its audience."""
         scope, wanted = self.caller().scope, {each.audience for each in found}
         return await self.web.talk.database.read(lambda rows: {each: where(rows, each, scope) for each in wanted})
 
@@ -188,7 +188,7 @@ def offered(ctx: Context) -> dict[str, Operation]:
 
 
 def arguments(declared: Operation, form: Mapping[str, str], via: Via = Via.WEB) -> dict[str, Any]:
-    """What a form gives, as the operation takes it; what was left empty is not given."""
+    """The form's values as arguments of the operation; empty fields are omitted."""
     given: dict[str, Any] = {}
     for each in declared.taken(via):
         text = form.get(each.name)
@@ -205,9 +205,9 @@ def arguments(declared: Operation, form: Mapping[str, str], via: Via = Via.WEB) 
 
 
 async def outcome(ctx: Context, offers: Collection[str] | None = None) -> dict[str, Any]:
-    """Do what a form of this page asks for, and give what the page says of it; nothing where it was only opened.
+    """Run the operation of a submitted form and return its message; empty if the page was only opened.
 
-    `offers` is all that the page can have done; None is everything, on pages that only the owner sees.
+    `offers` lists the operations that the page allows; None allows all, on pages that only the owner sees.
     """
     if ctx.request.method != "POST":
         return {}

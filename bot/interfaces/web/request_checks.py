@@ -28,7 +28,7 @@ COOKIE = "carina_session"
 MOST_BYTES, MOST_WITH_FILES = 1_000_000, 10_000_000
 MOST_FROM_STRANGERS = 32_000_000
 READ_SECONDS = 30.0
-_SURE_SECONDS = 1.0  # for which a key that was valid is taken to be so
+_SURE_SECONDS = 1.0  # for which a valid key is cached
 _WITHDRAWN = gettext_noop("This token was revoked, or this browser was signed out.")
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
@@ -38,29 +38,29 @@ _HEADERS = {
     "Content-Security-Policy": _POLICY,
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
-    "Referrer-Policy": "same-origin",  # with none a browser says nothing of where a form comes from
+    "Referrer-Policy": "same-origin",  # with "no-referrer", browsers do not say which site a form comes from
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
 _OPEN = ("/login", "/static/", "/healthz", "/readyz", "/hooks/")
-"""What needs no key: it gives nothing of anybody, or looks at a signature of its own."""
+"""Paths that need no key: they reveal nothing or check their own signature."""
 
 
 def csrf_of(secret: str) -> str:
-    """What forms of a session carry: it is made from the secret, which no other site can read."""
+    """The CSRF token of a session's forms, derived from the secret, which no other site can read."""
     return hmac.new(secret.encode(), b"csrf", hashlib.sha256).hexdigest()[:40]
 
 
 def preferred_language(wanted: str) -> str:
-    """The best of the languages that a browser names which texts are in; else English."""
+    """The best of a browser's languages that has a catalog; else English."""
     named = re.findall(r"(?:^|,)\s*([a-z]{2,3})\b[^,;]*(?:;\s*q=(\d(?:\.\d+)?))?", wanted.lower())
     known = [(float(weight or 1), code) for code, weight in named if code in ("en", *LANGUAGES)]
     return max((each for each in known if each[0]), key=lambda each: each[0], default=(0, "en"))[1]
 
 
 def is_known_host(host: str, public_url: str) -> bool:
-    """Whether a request means us: by a number, as this machine or by our public name, which no other site can be."""
+    """Whether the host is an IP address, this machine or the public name, none of which another site can have."""
     try:
         name = urlsplit(f"//{host}").hostname or ""
         if name == "localhost" or name == (urlsplit(public_url).hostname or " "):
@@ -72,13 +72,13 @@ def is_known_host(host: str, public_url: str) -> bool:
 
 
 class AccessMiddleware:
-    """Everything that is asked passes here first; what follows finds its key in the scope's state."""
+    """Checks every request before anything else; later handlers find its key in the scope's state."""
 
     def __init__(self, app: ASGIApp, access: WebAccess, public_url: str) -> None:
         self._app, self._access, self._public_url = app, access, public_url
         self._attempts = FailedSignIns()
         self._from_strangers = 0
-        """Bytes of what is being sent by those who have shown no key, all together."""
+        """Total bytes being received from senders without a key."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -125,7 +125,7 @@ class AccessMiddleware:
         await self._app(scope, replayed, kept)
 
     async def _checked(self, scope: Scope, headers: Headers, receive: Receive) -> bytes:
-        """The body, once everything is in order. Raises Refusal."""
+        """The body, after all checks. Raises Refusal."""
         if not is_known_host(headers.get("host", ""), self._public_url):
             raise Refusal(
                 421, _("The dashboard is not configured for this address; set public_url in [web.server] to it.")
@@ -189,7 +189,7 @@ class AccessMiddleware:
             return False
 
     async def _identify(self, scope: Scope, headers: Headers, *, required: bool) -> None:
-        """Find whose request it is. Raises Refusal."""
+        """Identify the sender of a request. Raises Refusal."""
         state, client = scope["state"], client_of(scope)
         kind, _space, token = headers.get("authorization", "").partition(" ")
         if token:
@@ -211,7 +211,7 @@ class AccessMiddleware:
 
 
 async def _is_withdrawn(scope: Scope) -> bool:
-    """Whether the key of a request that takes long was revoked meanwhile."""
+    """Whether the key of a long request has been revoked in the meantime."""
     state = scope["state"]
     sure = time.monotonic() - state["begun"] < _SURE_SECONDS or str(scope["path"]).startswith(_OPEN)
     return not sure and state["key"] is not None and await state["holder"]() is None
@@ -227,7 +227,7 @@ def _kind(headers: Headers) -> str:
 
 
 def _field(headers: Headers, body: bytes, name: str) -> str:
-    """A field of a form; none of one with files, which comes from our script and carries its token in a header."""
+    """A field of a form; none for uploads, which come from our script with the token in a header."""
     if _kind(headers) != "application/x-www-form-urlencoded":
         return ""
     return (parse_qs(body.decode("utf-8", "replace")).get(name) or [""])[0]

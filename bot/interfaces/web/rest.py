@@ -1,4 +1,4 @@
-"""Operations as JSON over HTTP, and their description (OpenAPI 3.1), both made from the registry."""
+"""Operations as JSON over HTTP, with their OpenAPI 3.1 description; both are made from the registry."""
 
 import json
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ from texts import _, error_text
 
 _CONFIRM = "x-confirm"
 _ASKS = (_CONFIRM, "if-match")
-"""What of a request, beside its address and its body, says what is asked for."""
+"""Headers that affect the response, in addition to the path and body."""
 _KNOWN = {
     RequestState.BEFORE: "This was sent before under this Idempotency-Key. Its answer is not kept: see if it was done.",
     RequestState.OTHER: "This Idempotency-Key was used for another request.",
@@ -37,12 +37,12 @@ _PART: dict[str, Any] = {
     "limit": {"type": "integer", "minimum": 1, "maximum": _MOST_ROWS},
     "cursor": {"type": "string"},
 }
-"""What every list takes of the address, with its schema."""
-_NEWER = 100  # so many rows may come before the one that was shown last, until it is found no more
+"""Query parameters of every list, with their schema."""
+_NEWER = 100  # the row shown last is not found if more new rows than this came before it
 
 
 class _PageRange(Struct, frozen=True):
-    """Of a list: `limit` rows from the one after `last` on, or after the first `at` where that is gone."""
+    """A page of a list: `limit` rows after `last`, or after the first `at` rows if `last` is gone."""
 
     limit: int
     at: int
@@ -50,7 +50,7 @@ class _PageRange(Struct, frozen=True):
 
     @classmethod
     def asked(cls, given: Mapping[str, Any], usual: int) -> "_PageRange":
-        """Raises Refusal."""
+        """The range that the request asks for. Raises Refusal."""
         limit, (at, _dot, last) = str(given.get("limit", usual)), str(given.get("cursor", "0")).partition(".")
         if not limit.isdecimal() or not 0 < int(limit[:9]) <= _MOST_ROWS or not at.isdecimal():
             words = _(
@@ -61,7 +61,7 @@ class _PageRange(Struct, frozen=True):
         return cls(int(limit), int(at[:9]), last)
 
     def of(self, rows: list[Any]) -> tuple[list[Any], str]:
-        """The rows, and the cursor of the next part; empty where there is none."""
+        """The rows, and the cursor of the next page; empty at the end."""
         marks = [text_mark(json.dumps(row.get("id") or row, sort_keys=True)) for row in rows]
         start = marks.index(self.last) + 1 if self.last in marks else self.at
         end = start + self.limit
@@ -69,9 +69,9 @@ class _PageRange(Struct, frozen=True):
 
 
 async def operate(ctx: Context) -> Response:
-    """Run an operation: with GET if it only reads, otherwise with POST and a JSON object of its arguments.
+    """Run an operation: GET if it only reads, otherwise POST with a JSON object of its arguments.
 
-    A POST with an `Idempotency-Key` is done once, however often it is sent.
+    A POST with an `Idempotency-Key` runs once, however often it is sent.
     """
     name, given = ctx.request.path_params["name"], ctx.request.headers.get("idempotency-key", "")
     if not given or ctx.request.method != "POST" or ctx.key is None:
@@ -91,7 +91,7 @@ async def operate(ctx: Context) -> Response:
     except Refusal:
         await ctx.web.once.end(once, None)
         raise
-    final = answer.status_code not in (400, 405, 409)  # what asks first, or was asked wrongly, did nothing
+    final = answer.status_code not in (400, 405, 409)  # a request that failed or needs confirmation did nothing
     await ctx.web.once.end(once, (answer.status_code, bytes(answer.body)) if final else None)
     return answer
 
@@ -101,7 +101,7 @@ async def _operate(ctx: Context) -> Response:
     declared = offered(ctx).get(name)
     if declared is None:
         return problem(404, f"There is no operation {name}; /openapi.json lists them.")
-    if method != "POST" and declared.changes:  # a HEAD comes here, too, and needs no more rights than a GET
+    if method != "POST" and declared.changes:  # HEAD also ends up here and needs no more rights than GET
         return problem(405, f"{name} changes something: use POST.", "Wrong method")
     given = await _given(ctx, declared)
     part, asked = _part(declared, given)
@@ -128,9 +128,9 @@ async def _operate(ctx: Context) -> Response:
 
 
 def _part(declared: Operation, given: Mapping[str, Any]) -> tuple[_PageRange | None, Mapping[str, Any]]:
-    """The part of a list that is asked for, and the arguments with which the operation lists as far as it reaches.
+    """The requested page, and the arguments with which the operation lists far enough.
 
-    Lists that take `before` give their parts themselves. Raises Refusal.
+    Lists that take `before` do their own paging. Raises Refusal.
     """
     takes = {each.name: each for each in declared.parameters}
     own = takes.get("limit")
@@ -144,7 +144,7 @@ def _part(declared: Operation, given: Mapping[str, Any]) -> tuple[_PageRange | N
 
 
 def _next(result: Result, declared: Operation, given: Mapping[str, Any]) -> dict[str, str]:
-    """Where the next part of a list begins that takes `before`."""
+    """The cursor of the next page of a list that takes `before`."""
     takes = {each.name: each.default for each in declared.parameters}
     last: int | str | None = None
     if isinstance(result, History):

@@ -1,7 +1,7 @@
-"""The HTTP server, run under the supervisor like everything that lasts as long as the service.
+"""The HTTP server, run under the supervisor.
 
-No HTTP library is loaded before somebody connects. If the server cannot start (the port is in use), the log and the
-status say so and it tries again; the service goes on.
+No HTTP library is loaded until somebody connects. If the server cannot start, for example because the port is in use,
+the log and the status say so and it retries; the service keeps running.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ from texts import _, gettext_lazy, gettext_noop
 
 
 class PageMarks(Struct):
-    """Marks of what pages show, by topic; read at most every two seconds, however many ask."""
+    """Change marks of page topics; read at most every two seconds, however many clients ask."""
 
     database: Database
     seconds: float = 2.0
@@ -45,7 +45,7 @@ class PageMarks(Struct):
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def current(self) -> dict[str, str]:
-        """By topic, with how many requests wait under "waiting"."""
+        """The marks by topic, and the number of waiting requests under "waiting"."""
         async with self._lock:
             if time.monotonic() - self._read_at >= self.seconds / 2:
                 self._marks = await self.database.read(telemetry.marks)
@@ -60,7 +60,7 @@ _log = Log("carina.web")
 
 
 class WebState(Struct):
-    """Where the server is to answer, and where it does at the moment; `problem` says why it does not."""
+    """The address the server is configured for and the one it listens on; `problem` says why it does not."""
 
     wanted: str
     address: str = ""
@@ -72,7 +72,7 @@ class WebState(Struct):
 
 
 class WebParts(Struct, frozen=True):
-    """What of the web is made before everything else: how agents are spoken to, and where it answers."""
+    """The parts of the web interface that are made first: conversations and the address."""
 
     front: Front
     source: ApiSource
@@ -99,10 +99,10 @@ class WebServer(Struct, frozen=True):
     marks: PageMarks
     once: IdempotentRequests
     other_audiences: Callable[[PersonId], tuple[Audience, ...]]
-    """What was said alone to the other accounts of a person."""
+    """The audiences of direct messages with a person's other accounts."""
 
     async def run(self) -> None:
-        """Serve until cancelled; without an address, wait."""
+        """Serve until cancelled; wait if there is no address."""
         listening = self.parts.listening
         while listen := listening.wanted:
             try:
@@ -120,9 +120,9 @@ class WebServer(Struct, frozen=True):
         await asyncio.Event().wait()
 
     async def first_link(self) -> str:
-        """A sign-in link once the dashboard answers, or nothing if somebody has signed in before.
+        """A sign-in link once the dashboard is up, or None if somebody has signed in before.
 
-        Raises UserError if the dashboard has no address to answer at.
+        Raises UserError if the dashboard has no address.
         """
         listening = self.parts.listening
         await listening.tried.wait()
@@ -144,7 +144,7 @@ class WebServer(Struct, frozen=True):
         _log.info("web_ready", address=listening.address)
         try:
             await _asked(bound)
-            # in a thread: with what speaks HTTP, it takes a while and 4 MB
+            # In a thread, because loading the HTTP libraries takes a while, and 4 MB.
             module = await asyncio.to_thread(importlib.import_module, "bot.interfaces.web.application")
             await self._answer(module, bound)
         finally:
@@ -169,7 +169,7 @@ class WebServer(Struct, frozen=True):
 
 
 async def _asked(bound: socket.socket) -> None:
-    """Wait until somebody connects, which the system does for us: many never look at the dashboard."""
+    """Wait for the first connection without loading the HTTP libraries: many people never open the dashboard."""
     loop, asked = asyncio.get_running_loop(), asyncio.Event()
     try:
         loop.add_reader(bound, asked.set)
@@ -182,10 +182,10 @@ async def _asked(bound: socket.socket) -> None:
 
 
 def bind(listen: str) -> socket.socket:
-    """A socket that listens there. Raises OSError."""
+    """Bind a listening socket. Raises OSError."""
     host, _, port = listen.rpartition(":")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # With its protocol named, asyncio switches Nagle's algorithm off; else each answer waits 40 ms for the other side.
+    # Without an explicit protocol, asyncio leaves Nagle's algorithm on, and each answer waits 40 ms for the other side.
     bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

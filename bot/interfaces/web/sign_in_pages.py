@@ -1,7 +1,7 @@
-"""Signing in with a one-time link or a Discord account, and out.
+"""Sign-in with a one-time link or a Discord account, and sign-out.
 
-`bot.services.people.sign_in_links` makes the links, accepts the code of each once, decides who gets the dashboard and
-who only their own page, and begins the session. `bot.interfaces.web.request_checks` checks every later request.
+`bot.services.people.sign_in_links` creates the links, accepts each code once, decides who gets the dashboard and who
+only their own page, and starts the session. `bot.interfaces.web.request_checks` checks every later request.
 """
 
 import importlib
@@ -29,11 +29,11 @@ _SYSTEMS = ("Android", "iPhone", "iPad", "Windows", "Macintosh", "Linux")
 
 
 async def login(ctx: Context) -> Response:
-    """Say what a link opens, and begin a session once the page's form is sent: a preview of the link uses nothing up.
+    """Say what a link opens, and start a session when the page's form is sent, so that link previews do not use it up.
 
-    A script sends it at once where only the owner can have the link and nobody else is signed in.
+    A script submits it immediately if only the owner can have the link and nobody else is signed in.
 
-    The last page leads on: a cookie of this kind does not come with a redirect.
+    The last page links onward because a strict cookie is not sent with a redirect.
     """
     form = await ctx.form()
     code, attempts, client = (
@@ -47,7 +47,7 @@ async def login(ctx: Context) -> Response:
     link, secret = await ctx.web.links.of_code(code), None
     if link is not None:
         other = key if key is not None and key.kind is Kind.SESSION and key.person != link.person else None
-        # A browser that comes from another site does not show its session before the form.
+        # A browser coming from another site does not send its session until it posts the form.
         if form.get("ends") != (other.id if other else ""):
             return _page(ctx, link=link, other=other, code=code)
         secret = await ctx.web.links.sign_in(code, _browser(ctx))
@@ -62,11 +62,11 @@ async def login(ctx: Context) -> Response:
 
 
 async def with_discord(ctx: Context) -> Response:
-    """Send a browser to Discord, with a cookie that shows later that it is the same one."""
+    """Redirect the browser to Discord, with a cookie that later proves it is the same browser."""
     discord, application = _discord(ctx)
     attempt = discord.Attempt.new()
     leading = RedirectResponse(attempt.address(application), 303)
-    # Lax: it comes back from Discord's page. It opens nothing by itself.
+    # Lax, because the browser returns from Discord's page. The cookie alone grants nothing.
     leading.set_cookie(
         _ATTEMPT, attempt.secret, max_age=_ATTEMPT_SECONDS, path="/login/discord", secure=_secure(ctx), httponly=True,
         samesite="lax",
@@ -75,14 +75,14 @@ async def with_discord(ctx: Context) -> Response:
 
 
 async def from_discord(ctx: Context) -> Response:
-    """A browser comes back: the owner gets the dashboard, somebody who is known their own page, others nothing.
+    """Handle the return from Discord: the owner gets the dashboard, a known person their own page, others nothing.
 
-    As it comes from another site, it does not show whether somebody else is signed in: `login` sees that.
+    A request from another site does not carry the session of whoever is signed in; `login` checks that.
     """
     discord, application = _discord(ctx)
     attempts, code = ctx.request.state.attempts, ctx.query("code")
     attempt = discord.Attempt(ctx.request.cookies.get(_ATTEMPT, ""))
-    if not attempt.is_of(ctx.query("state")):  # any page of the web can send a browser here: that is no try
+    if not attempt.is_of(ctx.query("state")):  # any web page can send a browser here, so this is no attempt
         return _page(ctx, refused=_("Discord did not sign you in. Try again."), status=403)
     client = f"{client_of(ctx.request.scope)} by Discord"
     attempts.refuse_after_many(client, _("Too many attempts came from this address; wait five minutes."))
@@ -109,17 +109,17 @@ async def from_discord(ctx: Context) -> Response:
 
 
 def _discord(ctx: Context) -> tuple[Any, Any]:
-    """What asks Discord, and as which application. Raises Refusal where none is configured."""
+    """The Discord client and application. Raises Refusal if none is configured."""
     config = ctx.web.config
     if config.discord_client_secret is None:
         raise Refusal(404, _("There is nothing at this address."))
-    asking = importlib.import_module("sources.discord.sign_in")  # what it loads is needed by nobody else here
+    asking = importlib.import_module("sources.discord.sign_in")  # nothing else needs the libraries that it loads
     back, secret = f"{ctx.web.parts.listening.address}{_BACK}", config.discord_client_secret.get_secret_value()
     return asking, asking.Application(config.discord_client, secret, back)
 
 
 async def _is_known(ctx: Context, person: PersonId) -> bool:
-    """Whether anything of them is kept, so that there is something to see."""
+    """Whether anything is stored about them that they could see."""
     try:
         found = await ctx.web.services.registry.call("privacy.see", on_own_page(person, ()), {})
     except FAILURES:
@@ -157,6 +157,6 @@ def _browser(ctx: Context) -> str:
     agent = ctx.request.headers.get("user-agent", "")
     system = next((each for each in _SYSTEMS if each in agent), "")
     name = next((_NAMES.get(each, each) for each in _BROWSERS if re.search(rf"\b{each}/", agent)), "")
-    if not name or (name == "Safari" and system not in _APPLE):  # other browsers call themselves that, too
+    if not name or (name == "Safari" and system not in _APPLE):  # other browsers use this name as well
         name = "A browser"
     return f"{name} on {system}" if system else name

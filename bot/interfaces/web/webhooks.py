@@ -1,4 +1,4 @@
-"""Webhook deliveries from other programs: the signature is checked, and each is accepted once."""
+"""Webhook deliveries from other programs: signatures are checked, and each delivery is accepted once."""
 
 import hashlib
 import hmac
@@ -14,7 +14,7 @@ from bot.interfaces.web.refusals import problem
 from bot.interfaces.web.request import Context
 from texts import error_text
 
-_WINDOW = 300  # seconds for which a signature with a time is taken
+_WINDOW = 300  # seconds for which a timestamped signature is valid
 _LONGEST = 8_000
 _STAMPED = re.compile(r"t=(\d{1,12}),\s*v1=([0-9a-f]{64})")
 
@@ -34,7 +34,7 @@ async def deliver(ctx: Context) -> Response:
 
 
 def _signature(ctx: Context, secret: bytes, body: bytes) -> str | None:
-    """The signature if it is right. It also identifies the delivery: ids in other headers are not signed."""
+    """The signature if valid. It also identifies the delivery, because ids in other headers are not signed."""
     given = ctx.request.headers.get("x-hub-signature-256", "")
     if given:
         expected = hmac.new(secret, body, hashlib.sha256).hexdigest()
@@ -47,7 +47,7 @@ def _signature(ctx: Context, secret: bytes, body: bytes) -> str | None:
 
 
 def _words(event: str, body: bytes) -> str:
-    """What agents are told: the delivery as it came, indented where it is JSON."""
+    """The message for agents: the delivery as received, JSON indented."""
     text = body.decode("utf-8", "replace")
     with suppress(ValueError, RecursionError):
         text = json.dumps(json.loads(text), ensure_ascii=False, indent=1)
