@@ -1,4 +1,4 @@
-"""What people can ask for: one module per noun, one method per operation.
+"""Operations for people: one module per noun, one method per operation.
 
 docs/services.md describes the path of a call.
 """
@@ -12,7 +12,7 @@ from bot.services.registry import operations_of
 
 @cache
 def services() -> tuple[type, ...]:
-    """The classes here that declare operations, which every interface offers."""
+    """The classes of this package that declare operations, which every interface offers."""
     found = sorted(pkgutil.walk_packages(__path__, f"{__name__}."), key=lambda each: each.name.rpartition(".")[2])
     modules = [importlib.import_module(each.name) for each in found]
     own = (each for module in modules for each in vars(module).values() if _is_of(each, module.__name__))

@@ -1,4 +1,4 @@
-"""Who calls an operation, from where, and who sees the answer."""
+"""The caller of an operation: who, from where, and who sees the answer."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -23,9 +23,10 @@ class Via(StrEnum):
 
 
 def is_offered(via: Via, offered: Collection[str]) -> bool:
-    """Whether an interface offers something that is offered to these.
+    """Whether an interface offers an operation that is offered to these.
 
-    The web is the owner's and offers what the terminal does; a person's own page offers what Discord offers everybody.
+    The web offers the owner everything that the terminal does; a person's own page offers everything that Discord
+    offers everybody.
     """
     like = {Via.WEB: Via.TERMINAL, Via.PAGE: Via.DISCORD}.get(via, via)
     return via in offered or like in offered
@@ -52,45 +53,45 @@ class PlaceScope(Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Location:
-    """A place with its names for settings, narrowest first: a channel, what contains it, its server."""
+    """A place with its names in settings, narrowest first: a channel, its category, its server."""
 
     place: PlaceId
     audience: Audience
-    """Who hears what is said there."""
+    """The audience of messages there."""
     names: tuple[str, ...]
-    """Its names for channel modes."""
+    """Its names in channel modes."""
     bindings: tuple[str, ...]
-    """Its names for the routing of groups."""
+    """Its names in the routing of groups."""
     parent: str = ""
-    """For a thread: the name of its channel."""
+    """For a thread, the name of its channel."""
     guild: str = ""
     """The name of its server."""
     direct: bool = False
-    """Whether it is somebody's direct messages."""
+    """Whether it is a direct message channel."""
 
 
 class Caller(Struct, frozen=True):
-    """The caller of an operation. The owner at the terminal is one like everybody else."""
+    """The caller of an operation. The owner at the terminal is a caller like any other."""
 
     approver: Approver
     via: Via
     scope: Scope
-    """Who sees the answer, and what they may know."""
+    """Who sees the answer, which decides what it may contain."""
     alone: PlaceScope
-    """Where only this person gets messages: what they write there is known nowhere else."""
+    """The place where only this person gets messages: what they write there is for their ears alone."""
     trust: Trust
     here: PlaceScope | None = None
-    """The place of the call, if others hear it."""
+    """The place of the call, if others can read it."""
     sure: bool = False
-    """Whether they have already confirmed whatever would be asked."""
+    """Whether they confirmed in advance."""
     location: Location | None = None
-    """Where they call, even if nobody else hears it; None at a terminal."""
+    """The place of the call, even if nobody else can read it; None at a terminal."""
     locale: str = ""
-    """The language of their program, such as "de", if known."""
+    """The language of their client, such as "de", if known."""
     shown: str = ""
     """The question that they confirmed; empty if they confirmed in advance."""
     constellation: str = ""
-    """The name or id of the constellation that they name; empty for that of the place."""
+    """The name or id of a constellation, if they name one; empty for that of the place."""
 
     @property
     def person(self) -> PersonId:
@@ -101,21 +102,22 @@ class Caller(Struct, frozen=True):
         return self.alone.place if self.location is None else self.location.place
 
     def scope_of_own(self, selves: tuple[PersonId, ...], *, rings: bool = False) -> Scope:
-        """The scope for what they set themselves: their own page shows all of it, wherever they set it.
+        """The scope for their own settings: their own page shows all of them, wherever they were set.
 
-        With `rings`, so do their direct messages: what comes to them is listed, also for who paused.
+        With `rings`, their direct messages do so as well: what is delivered there is listed, also for people who
+        paused.
         """
         whole = self.via is Via.PAGE or (rings and self.location is not None and self.location.direct)
         return Scope(OWNER, frozenset(map(person_audience, selves))) if whole else self.scope
 
     def confirm(self, question: str) -> None:
-        """Raise Unconfirmed unless they have confirmed this question: the interface asks, and calls again."""
+        """Raise Unconfirmed unless they have confirmed this question; the interface asks and calls again."""
         if not self.sure or self.shown not in ("", question):
             raise Unconfirmed(question)
 
 
 def owner_at_terminal(*, sure: bool = False) -> Caller:
-    """Whoever reaches the service's socket, or its data folder, is the owner."""
+    """The owner, which is anybody who can reach the service's socket or its data folder."""
     scope = Scope(OWNER)
     alone = PlaceScope(PLACE.id, scope)
     return Caller(Approver(PERSON, door="command line"), Via.TERMINAL, scope, alone, Trust.OWNER, sure=sure)

@@ -1,4 +1,4 @@
-"""Composes one constellation: its runtime, and every service for people."""
+"""Composes one constellation: its runtime and every service."""
 
 import dataclasses
 import functools
@@ -82,7 +82,7 @@ from sources.base import Endpoint
 from sources.terminal import SOURCE, TerminalEndpoint, TerminalSource
 from sources.web import Reader
 
-_MEANING_SECONDS = 3.0  # for a command's question: it may have to load the model, which a service did long ago
+_MEANING_SECONDS = 3.0  # for a query embedding in a command, which may first have to load the model
 
 
 async def compose(
@@ -193,14 +193,15 @@ class _Maker:
         return _Answers(runtime, embedding, compactor, terminal, approvals, places)
 
     async def _routing(self) -> RoutingTable:
-        """The routing. In the configured constellation, or a new one, what the configuration names is created."""
+        """The routing. In the configured constellation, or a new one, the agents and groups of the configuration are
+        created."""
         shared, known = self.shared, await self.database.read(lambda rows: load_routing(rows, self.shared.config))
         if shared.at_rest or (known.groups and self.constellation.id != shared.configured):
             return known
         return await seed_routing(shared.config, self.database, shared.clock)
 
     def _jobs(self, approvals: Approvals, deps: TurnDeps) -> "_Jobs":
-        """The schedule, with all kinds of jobs. Only the configured constellation backs up the data folder."""
+        """The schedule with all kinds of jobs. Only the configured constellation backs up the data folder."""
         shared, config, clock, zone = self.shared, self.shared.config, self.shared.clock, self._zone
         owners, private = approvals.people.owner, approvals.broker.terms.private
         owner = next((each for each in owners if private(each) == deps.notices.place), owners[0])

@@ -1,4 +1,4 @@
-"""Requests of programs that are done once, however often they are sent, and the responses to send again."""
+"""Idempotent requests of programs: each is carried out once, and its response is stored to be sent again."""
 
 import functools
 import hashlib
@@ -19,7 +19,7 @@ _HELD, _MOST_HELD = timedelta(minutes=10), 100
 
 
 class IdempotentRequest(Struct, frozen=True):
-    """A request to be done once: who asks (token or session), its key, and its content."""
+    """An idempotent request: the sender (token or session), its key, and its content."""
 
     key: str
     given: bytes
@@ -42,7 +42,7 @@ class IdempotentRequests:
         self._held: RecentValues[IdempotentRequest, StoredResponse] = RecentValues(_MOST_HELD)
 
     async def begin(self, request: IdempotentRequest) -> RequestState | StoredResponse:
-        """The request's state; a new request is in progress from now on."""
+        """Return the request's state; a new request is in progress from now on."""
         now = self._clock()
         work = functools.partial(
             web_keys.begin_request, key=request.key, given=request.given, request=request.asks, now=now
@@ -52,7 +52,7 @@ class IdempotentRequests:
         return held if known is RequestState.BEFORE and held is not None and now - held.at < _HELD else known
 
     async def end(self, request: IdempotentRequest, answer: tuple[int, bytes] | None) -> None:
-        """Keep the request's answer; None: nothing was done, and it can be sent again."""
+        """Store the response. None means that nothing was done, so the request can be repeated."""
         if answer is not None:
             self._held.put(request, StoredResponse(*answer, self._clock()))
             return

@@ -1,4 +1,4 @@
-"""Names that people use for agents, groups, blocks and audiences, and their lookup."""
+"""Readable names of agents, groups, blocks and audiences, and their lookup."""
 
 import re
 import shlex
@@ -35,7 +35,7 @@ _NAME = re.compile(r"(?!(?i:con_))[^\W_][\w .'-]*")  # con_: the ids of constell
 
 
 _PROGRAMS = re.compile(r"\b[a-z]+_(?:channel|thread|user):")
-"""Says in a block's label whom or what it is about."""
+"""Introduces the subject of a block in its label."""
 
 
 class HasName(Protocol):
@@ -47,7 +47,7 @@ N = TypeVar("N", bound=HasName)
 
 
 def find(every: Iterable[N], name: str, missing: str) -> N:
-    """The one of that name. Raises UserError with the text `missing` and the known names."""
+    """The item of that name. Raises UserError with the text `missing` and the known names."""
     known, wanted = list(every), plain_name(name)
     for each in known:
         if each.name.casefold() == wanted:
@@ -56,7 +56,7 @@ def find(every: Iterable[N], name: str, missing: str) -> N:
 
 
 async def looked_up(said: str, endpoints: Mapping[str, Endpoint]) -> str:
-    """What somebody said; instead of a handle on Bluesky its DID, which nobody can take over. Raises UserError."""
+    """A name as typed; a Bluesky handle becomes its DID, which nobody can take over. Raises UserError."""
     if (handle := _HANDLE.fullmatch(said.strip())) is None:
         return said
     endpoint = endpoints.get(BLUESKY)
@@ -93,7 +93,7 @@ def require_name(name: str) -> None:
 
 
 def command_to_answer(rows: Rows) -> str:
-    """The command with which an agent answers again; empty while one does."""
+    """The command that makes an agent answer again; empty if one does."""
     every = agents.every_agent(rows)
     if not every or any(each.status == "active" for each in every):
         return ""
@@ -149,7 +149,7 @@ def named_blocks(rows: Rows, scope: Scope) -> list[NamedBlock]:
 
 
 def shown_block(name: str) -> str:
-    """A block's name as its reader sees it: on Discord, where it is chosen, without what only programs need."""
+    """A block's name for its reader; on Discord, where names are picked, without the parts that only programs need."""
     if source() != "discord":
         return name
     return place_title(_PROGRAMS.sub("", name).replace("tool_execution_log", _("use of tools")))
@@ -161,7 +161,7 @@ def typed_id(identifier: str) -> str:
 
 
 def named_audience(text: str) -> Audience:
-    """Parse an audience; a number alone is a server or channel of Discord. Raises CallError, UserError."""
+    """Parse an audience; a bare number is a Discord server or channel. Raises CallError, UserError."""
     kind, _colon, which = text.strip().partition(":")
     shared = kind in ("guild", "channel")
     which = f"discord:{which}" if which.isdecimal() else which
@@ -175,13 +175,13 @@ def named_audience(text: str) -> Audience:
 
 
 def require_suggested(given: str) -> None:
-    """On Discord, refuse what its suggestions do not have, in words without ids. Raises UserError."""
+    """On Discord, refuse a value that is not among the suggestions, without mentioning ids. Raises UserError."""
     if source() == "discord":
         raise UserError("“{given}” is not one of the suggestions. Choose one of them.", given=given[:_SHOWN])
 
 
 def unnamed(subject: str) -> str:
-    """Somebody on Discord, or a server or role there, of whom only the id is known; anything else by its id."""
+    """A description of a Discord person, server or role whose name is unknown; anything else by its id."""
     kind, _colon, number = subject.removeprefix("person:").replace("discord:", "").rpartition(":")
     words = {
         "": gettext_noop("somebody who has not written yet (…{end})"),
@@ -192,7 +192,7 @@ def unnamed(subject: str) -> str:
 
 
 def named_place(text: str) -> str:
-    """Parse a place as settings name it. Raises UserError."""
+    """Parse a place as it is named in settings. Raises UserError."""
     if not _PLACE.fullmatch(text):
         shapes = _(
             "discord:guild:1234 for a server, discord:1234 for a channel or category, discord:user:1234, or bluesky"
@@ -202,7 +202,7 @@ def named_place(text: str) -> str:
 
 
 def where(rows: Rows, audience: Audience, scope: Scope) -> str:
-    """Where an audience is, by the name of a place that the scope knows."""
+    """The location of an audience, by the name of a place that the scope knows."""
     if audience == PUBLIC:
         return _("all places")
     if audience == OWNER:
@@ -215,7 +215,7 @@ def where(rows: Rows, audience: Audience, scope: Scope) -> str:
 
 
 def place_as_read(name: str, audience: str) -> str:
-    """A place by the name that is stored, for a reader of what was said there: direct messages are their own."""
+    """A place's name for somebody who reads its messages; direct messages are described as the reader's own."""
     alone = audience == OWNER or audience.startswith("person:")
     ours = alone and name.startswith(("direct messages", "the direct messages with "))
     return _("our direct messages") if ours else place_title(name)
@@ -251,6 +251,6 @@ def _names(named: NamedBlock, place: str) -> set[str]:
 
 
 def named_past(rows: Rows, scope: Scope, name: str) -> tuple[NamedBlock, ChangeLog]:
-    """The block of that name with its past. Raises UserError, BlockCorrupt."""
+    """The block of that name with its history. Raises UserError, BlockCorrupt."""
     named = find_named(rows, scope, name)
     return named, block_history(rows, named.block.id)

@@ -1,8 +1,8 @@
 """Operations: what people can do, declared once and offered by every interface.
 
-A method of a service that is decorated with `@operation` takes its caller, and its arguments if any, and returns a
-result. The command line, the slash commands, the socket, `--json`, the help and docs/commands.md are all generated from
-the declaration, and only the registry decides who may call.
+A service's method decorated with `@operation` takes its caller, its arguments if any, and returns a result. The command
+line, slash commands, socket, `--json`, help and docs/commands.md are all generated from the declaration, and only the
+registry decides who may call.
 """
 
 import asyncio
@@ -69,7 +69,7 @@ _SAMPLES: Mapping[Kind, str] = {
 
 
 class Arguments(BaseModel):
-    """What an operation takes, where that is more than stands in its method's signature, or is used by several.
+    """The arguments of an operation, if the method's signature cannot express them or several operations share them.
 
     A text without a default must not be empty.
     """
@@ -78,13 +78,13 @@ class Arguments(BaseModel):
 
 
 class Param(Struct, frozen=True):
-    """What people are told of an argument, and how it is given; the type, the limits and the default say the rest.
+    """How an argument is described to people and passed; type, limits and default come from the annotation.
 
-    What has no default is positional on the command line, all else an option.
+    Arguments without a default are positional on the command line, all others are options.
     """
 
     help: str
-    """Empty for what only a form sends: nobody is told of it."""
+    """Empty for an argument that only a form sends, which is not documented."""
     metavar: str = ""
     typed: str = ""
     """What is typed for it at a terminal, if it is neither free text nor one of its choices."""
@@ -94,21 +94,21 @@ class Param(Struct, frozen=True):
     suggests: str = ""
     """The source of suggestions that are made while somebody types."""
     positional: bool = False
-    """Positional although there is a default."""
+    """Positional despite a default."""
     content: bool = False
-    """A text that is read from a file, which the command line is given the name of; "-" is standard input."""
+    """A text read from a file: the command line takes the file's name; "-" is standard input."""
     piped: bool = False
-    """Without it the command line reads standard input."""
+    """If omitted, the command line reads standard input."""
     words: bool = False
-    """The command line takes as many words as there are, so that nobody has to quote them."""
+    """The command line takes any number of words, so that nobody has to quote them."""
     via: frozenset[Via] = frozenset(Via)
-    """The interfaces that offer it; it needs a default where one does not."""
+    """The interfaces that offer it; it needs a default if one does not."""
     labels: Mapping[str, str] = field(default_factory=dict)
-    """What choices are called where people pick them from a list; without one by their own words."""
+    """Labels of the choices where people pick from a list; a choice without one is its own label."""
     needs: Action | None = None
-    """The right that giving it takes, beside that of the operation."""
+    """The right needed to pass it, in addition to that of the operation."""
     example: str = ""
-    """A value that it could have. Numbers, choices and IDs need none."""
+    """An example value. Numbers, choices and ids need none."""
 
 
 Output = Annotated[
@@ -118,7 +118,7 @@ Output = Annotated[
 
 
 class Parameter(Param, frozen=True, kw_only=True):
-    """An argument with all that is known of it, also from its type and default."""
+    """An argument with everything known about it, including its type and default."""
 
     name: str
     kind: Kind
@@ -133,12 +133,12 @@ class Parameter(Param, frozen=True, kw_only=True):
 
     @property
     def choice_labels(self) -> tuple[str, ...]:
-        """Of the choices, in the same order."""
+        """Labels of the choices, in the same order."""
         return tuple(self.labels.get(each, re.sub("[_-]", " ", each).capitalize()) for each in self.choices)
 
     @property
     def sample(self) -> str:
-        """The example as it is typed at the command line."""
+        """The example as typed on the command line."""
         found = self.example or next(iter(self.choices), _SAMPLES.get(self.kind, ""))
         return f'"{found}"' if " " in found and not self.words else found
 
@@ -188,7 +188,7 @@ def _kind(annotation: Any, name: str) -> tuple[Kind, tuple[str, ...]]:
 
 
 def _require_usable(given: object, kind: Kind, name: str) -> None:
-    """Raise CallError for what no operation can store, or name a file."""
+    """Raise CallError for text that no operation can store or use as a file name."""
     try:
         for value in given if isinstance(given, list | tuple) else (given,):
             if kind == "path" and isinstance(value, str | Path):
@@ -209,11 +209,11 @@ def _limit(given: FieldInfo, kind: type, attribute: str) -> Any:
 
 
 ArgumentNames: TypeAlias = Callable[[Parameter], str]
-"""What an interface calls its arguments."""
+"""An interface's name for an argument."""
 Suggested: TypeAlias = Iterable[tuple[str, str]]
 """Suggestions: pairs of a value and its display text."""
 Suggestions: TypeAlias = Iterable[tuple[str, str] | str]
-"""The same as services return it: a value may stand for itself. An operation can also return a list of rows."""
+"""What services return: a value may be its own display text. An operation can also return a list of rows."""
 
 _SECONDS = 25.0  # less than a command waits for its answer
 _REFUSALS = (Refused, BlockExists, BlockNotFound, BlockRefused, BlockTooLong, EntryNotFound)
@@ -237,24 +237,24 @@ class Options(Struct, frozen=True):
     seconds: float | None = _SECONDS
     """None for no limit."""
     asks: bool = False
-    """It calls `caller.confirm` once it is known that there is something to do."""
+    """It calls `caller.confirm` once there is something to do."""
     first: bool = False
     """It is carried out before anything is answered, even if the answer cannot arrive."""
     suffix: str = "md"
     """The suffix of the file in which a long answer is sent."""
     formerly: tuple[str, ...] = ()
-    """Its former names; they work, with a warning."""
+    """Its former names, which still work, with a warning."""
     offered: bool = True
     """Whether it is a command; otherwise only buttons and forms call it."""
     default: bool = False
-    """Its group's name alone calls it at the terminal: `carina summary` is `carina summary show`."""
+    """Its group's name alone calls it in the terminal: `carina summary` is `carina summary show`."""
     example: str = ""
-    """Arguments that it could have, where those of its parameters do not say it."""
+    """Example arguments, if those of its parameters are not enough."""
 
 
 class Operation(Options, frozen=True, kw_only=True, dict=True):
     name: str
-    """Its words with dots between them: "facts.forget" is `carina facts forget` and `/facts forget`."""
+    """Its words joined by dots: "facts.forget" is `carina facts forget` and `/facts forget`."""
     summary: str
     needs: Action
     method: Callable[..., Any]
@@ -265,19 +265,19 @@ class Operation(Options, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def arguments(self) -> type[Arguments]:
-        """The model that checks the arguments, which nothing needs before the first call: each takes 10 kB."""
+        """The model that checks the arguments, built at the first call because each takes 10 kB."""
         return self._hints.get("arguments") or create_model(
             self.method.__qualname__, __base__=Arguments, **self._in_signature()
         )
 
     @property
     def by_name(self) -> bool:
-        """Whether the method takes its arguments one by one, not as a model."""
+        """Whether the method takes its arguments one by one instead of as a model."""
         return "arguments" not in self._hints
 
     @property
     def lists(self) -> bool:
-        """Whether it returns several things of a kind."""
+        """Whether it returns a list."""
         gives = self._hints.get("return")
         return isinstance(gives, type) and issubclass(gives, Listing)
 
@@ -292,7 +292,7 @@ class Operation(Options, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
-        """In the order of the fields. Raises TypeError for a field that no interface can offer."""
+        """The parameters in the order of the fields. Raises TypeError for a field that no interface can offer."""
         fields = (
             {name: FieldInfo.from_annotated_attribute(*each) for name, each in self._in_signature().items()}
             if self.by_name
@@ -306,11 +306,11 @@ class Operation(Options, frozen=True, kw_only=True, dict=True):
         return [each for each in there if not (via is Via.WEB and each.kind == "path")]
 
     def keeps_of(self, given: bool) -> bool:
-        """Whether the call stores words of its caller: not without arguments, which only show a setting."""
+        """Whether the call stores words of its caller: not without arguments, which only shows a setting."""
         return self.keeps and (given or any(each.required for each in self.parameters))
 
     def validated(self, given: Mapping[str, Any], called: ArgumentNames) -> Arguments:
-        """The arguments of a call. Raises CallError, naming each invalid one as it is `called`, with the reason."""
+        """The arguments of a call. Raises CallError with the reason for each invalid one, by its `called` name."""
         shown = {each.name: called(each) for each in self.parameters}
         if empty := [shown[each.name] for each in self.parameters if each.shortest == 1 and given.get(each.name) == ""]:
             raise CallError("{names}: must not be empty", names=", ".join(empty))
@@ -323,7 +323,7 @@ class Operation(Options, frozen=True, kw_only=True, dict=True):
             raise CallError("; ".join(f"{name}: {why[:1].lower()}{why[1:]}" for name, why in names)) from None
 
     def _in_signature(self) -> dict[str, Any]:
-        """The parameters after the caller in the method's signature, each with its type and its default."""
+        """The parameters after the caller in the method's signature, each with its type and default."""
         own = list(inspect.signature(self.method).parameters.values())
         caller = next(at for at, each in enumerate(own) if self._hints.get(each.name) is Caller)
         return {
@@ -347,8 +347,8 @@ _suggesting: dict[Method, tuple[str, str]] = {}
 def operation(name: str, summary: str, needs: Action, told: Options = _PLAIN) -> Declaration:
     """Declare a service's method as an operation; `needs` decides who may call it.
 
-    It returns a result, or only a text. One that takes `rows: Rows` or `tx: Tx` before its
-    caller is a transaction; with `tx`, it changes something.
+    It returns a result or a text. A method that takes `rows: Rows` or `tx: Tx` before its caller is a transaction; with
+    `tx`, it changes something.
     """
 
     def declare(method: Method) -> None:
@@ -359,7 +359,7 @@ def operation(name: str, summary: str, needs: Action, told: Options = _PLAIN) ->
 
 
 def suggestions(source: str, within: str = "") -> Declaration:
-    """Declare a method of a service, perhaps an operation that lists, as a source of suggestions.
+    """Declare a method of a service, possibly an operation that lists, as a source of suggestions.
 
     It takes the caller, after `rows: Rows` if it reads, and, with `within`, the value of the argument of that name, as
     far as it was typed.
@@ -393,8 +393,8 @@ class Guard(Struct, frozen=True):
 
 
 class Clocks(Struct, frozen=True):
-    """Times and languages: `zone_of` returns the time zone of a person, `language` the language that a person chose,
-    empty without a choice."""
+    """Times and languages: `zone_of` returns a person's time zone, `language` the language they chose, empty without a
+    choice."""
 
     now: Clock
     zone_of: Callable[[PersonId], Awaitable[str]]
@@ -421,7 +421,7 @@ class Registry:
     ) -> Result:
         """Call an operation. Raises UserError or CallError, with a text for the caller.
 
-        `called` is what a form calls an argument, if not as the interface does.
+        `called` is a form's name for an argument, if not the interface's.
         """
         declared = self._permitted(name, caller)
         self._require(declared, caller, given)
@@ -467,7 +467,7 @@ class Registry:
         return [each for each in operations if who_may.may(self._guard.people, caller.approver, each.needs)]
 
     def _permitted(self, name: str, caller: Caller) -> Operation:
-        """The operation, if this caller may call it; decided only here. Raises UserError."""
+        """The operation, if this caller may call it; this is the only check. Raises UserError."""
         declared = self.operations.get(name)
         if declared is None or not is_offered(caller.via, declared.via):
             raise CallError("There is no operation “{name}” here.", name=name)
@@ -475,7 +475,7 @@ class Registry:
         return declared
 
     def _require(self, declared: Operation, caller: Caller, given: Mapping[str, Any]) -> None:
-        """Raise UserError for arguments that this caller may not give."""
+        """Raise UserError for arguments that this caller may not pass."""
         if declared.keeps_of(bool(given)) and self._guard.ignored(caller.person):
             raise UserError(_(IGNORED))
         taken = declared.taken(caller.via)

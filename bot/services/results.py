@@ -1,4 +1,4 @@
-"""Results of operations. A result is data that can render itself as lines, in the markup of its reader."""
+"""Results of operations. A result is data that renders itself as lines, in its reader's markup."""
 
 import os
 import re
@@ -42,7 +42,7 @@ _UNITS = (
     ),
 )
 _PEOPLE = ("who", "person", "other")
-"""Values that are people, roles or servers, by id."""
+"""Values that are ids of people, roles or servers."""
 COUNTED = {
     "bytes": ngettext_noop("{count} byte", "{count} bytes"),
     "calls": ngettext_noop("{count} call", "{count} calls"),
@@ -53,27 +53,27 @@ COUNTED = {
     "sessions": ngettext_noop("{count} session", "{count} sessions"),
     "steps": ngettext_noop("{count} step", "{count} steps"),
 }
-"""Fields that count something, with the nouns."""
+"""Fields that are counts, with their nouns."""
 WORDS = (
     *(gettext_noop("archived"), gettext_noop("constellation"), gettext_noop("day"), gettext_noop("places")),
     *(gettext_noop("purpose"), gettext_noop("size"), gettext_noop("week")),
 )
-"""Values that are shown in the reader's language, and marked nowhere else."""
+"""Values that are translated and not marked up."""
 
 
 _SIGNS = re.compile(r"\*\*|__|`+|(?:^|(?<= ))#{1,6} ")
-"""Markdown that says nothing to who reads a line of it at a terminal."""
+"""Markdown that means nothing on a line in a terminal."""
 
 
 class Plain(Struct, frozen=True):
-    """For a terminal: times in a zone, and numbers to type. In a browser, where nobody types them, not `numbered`."""
+    """Markup for a terminal: times in a zone, and numbers to type. Browsers need no numbers, hence `numbered`."""
 
     zone: str
     now: datetime
     numbered: bool = True
 
     def text(self, words: str) -> str:
-        """People's text, which may contain what the reader's program would take for markup."""
+        """People's text, escaped if the reader's program would take it for markup."""
         return without_unseen(words)
 
     def time(self, moment: datetime) -> str:
@@ -81,7 +81,7 @@ class Plain(Struct, frozen=True):
         return f"{clock_words(moment, self.zone)} ({relative(moment, self.now)})"
 
     def number(self, identifier: str) -> str:
-        """A number by which people call something, if they have to type it; else empty."""
+        """A number that identifies something, if people have to type it; else empty."""
         return f" #{code(identifier) if identifier.isdecimal() else identifier}" if self.numbered else ""
 
     def code(self, text: str, _language: str) -> str:
@@ -97,16 +97,16 @@ class Plain(Struct, frozen=True):
         return name
 
     def quote(self, words: str) -> str:
-        """A line of people's text, apart from what is said of it."""
+        """A line of people's text, set off from the rest."""
         return self.text(_SIGNS.sub("", words))
 
     def small(self, words: str) -> str:
-        """A line of less weight; `words` stand as they are."""
+        """A less important line; `words` are already rendered."""
         return f"  {words}"
 
 
 class Markdown(Struct, frozen=True):
-    """For Discord, whose clients show times in the reader's zone and suggest numbers."""
+    """Markup for Discord, whose clients show times in the reader's zone and suggest numbers."""
 
     def text(self, words: str) -> str:
         return _MARKS.sub(lambda found: found[1] or f"\\{found[2]}", words)
@@ -142,7 +142,7 @@ class Markdown(Struct, frozen=True):
 
 
 Markup: TypeAlias = Plain | Markdown
-"""How values are written for one kind of reader."""
+"""Renderers of values for one kind of reader."""
 
 
 def relative(moment: datetime, now: datetime) -> str:
@@ -153,12 +153,12 @@ def relative(moment: datetime, now: datetime) -> str:
         days = (away + timedelta(hours=1)) // unit if unit == timedelta(days=1) else round(away / unit)
         if count := days if away >= unit else 0:
             return ngettext(*(ahead if later else ago), count)
-    # `now` may be the beginning of the call in which this was decided.
+    # `now` may be the start of the call in which this was decided.
     return _("in less than a minute") if moment - now > timedelta(seconds=5) else _("just now")
 
 
 def forgotten(count: int) -> str:
-    """That something is forgotten, and with it so many messages."""
+    """Confirms that something is forgotten, together with a number of messages."""
     if not count:
         return _("Forgotten.")
     return ngettext("Forgotten. {count} message went with it.", "Forgotten. {count} messages went with it.", count)
@@ -207,46 +207,47 @@ class _Data(BaseModel, ABC):
     )
 
     def __class_getitem__(cls, _row: object) -> type[Self]:
-        """For type checkers alone. A class of pydantic's for each kind of row would take 10 kB."""
+        """For type checkers only: a pydantic class for each kind of row would take 10 kB."""
         return cls
 
     phrase: ClassVar[str] = ""
-    """What is said of it: a text of the catalog, with names of values in braces."""
+    """The catalog text that describes it, with names of values in braces."""
 
     @classmethod
     def from_record(cls, record: object, **more: Any) -> Self:
-        """With the values of a record or a database row, each by its field's name or `validation_alias`, and `more`.
+        """A result with the values of a record or a database row, each by its field's name or `validation_alias`, and
+        `more`.
 
-        An alias can be a path, such as "limit.usd". None becomes the empty text where a field is a text.
+        An alias can be a path, such as "limit.usd". None becomes the empty text in a text field.
         """
         for name, field in cls.model_fields.items():
-            with suppress(AttributeError, LookupError):  # what a record does not have is given, or has a default
+            with suppress(AttributeError, LookupError):  # what a record lacks is given or has a default
                 value = more[name] if name in more else _value(record, str(field.validation_alias or name))
                 more[name] = "" if value is None and field.annotation is str else value
         return cls(**more)
 
     def told(self, markup: Markup, text: str = "", **more: str) -> str:
-        """A text of the catalog, by itself `phrase`, with values as this reader sees them; `more` stand as they are."""
+        """A catalog text, by default `phrase`, with values as this reader sees them; `more` is inserted unchanged."""
         return _(text or self.phrase).format_map(_Values(self, markup, more))
 
     @field_serializer("*", mode="wrap", when_used="json")
     def _as_stored(self, value: Any, usual: SerializerFunctionWrapHandler) -> Any:
         if isinstance(value, Struct):
             return msgspec.to_builtins(value)
-        # A time on somebody's clock keeps its offset.
+        # a time on somebody's clock keeps its offset
         stored = isinstance(value, datetime) and not value.utcoffset()
         return to_text(value) if stored else usual(value)
 
 
 class Result(_Data):
-    """What came of an operation."""
+    """The result of an operation."""
 
     def lines(self, markup: Markup) -> list[str]:
-        """For a person, one thing a line."""
+        """The lines for a person."""
         return [self.told(markup)]
 
     def data(self) -> Any:
-        """For a program; with a row, its values and the others."""
+        """The data for a program; a row is merged with the other values."""
         row = getattr(self, "row", None)
         return {**(row.model_dump(mode="json") if row else {}), **self.model_dump(mode="json", exclude={"row"})}
 
@@ -254,32 +255,32 @@ class Result(_Data):
         return "\n".join(self.lines(markup))
 
     def aside(self, _markup: Markup) -> str:
-        """What a person at a terminal is told beside it, on standard error, so that the rest can go into a file."""
+        """A remark on standard error at a terminal, so that the result itself can be redirected to a file."""
         return ""
 
     @property
     def document(self) -> str:
-        """A text that Discord hands over whole, as a file."""
+        """A text that Discord delivers as a file."""
         return ""
 
     def attachment(self, clean: Callable[[str], str]) -> bytes:
-        """What that file contains; `clean` takes secrets out of a text. It can take long."""
+        """The content of that file; `clean` removes secrets from a text. It can take long."""
         return clean(self.document).encode("utf-8", "replace")
 
     @property
     def code(self) -> int:
-        """With which a command ends that prints this: more than 0 where something has to be seen to."""
+        """The exit code of a command that prints this; above 0 if something needs attention."""
         return 0
 
 
 class WrittenFile(Result):
-    """A document that can go into a file instead."""
+    """A document that can be written to a file instead."""
 
     file: str = ""
-    """Where it was written; empty: nowhere."""
+    """The file it was written to; empty if none."""
 
     def written(self, path: Path | None) -> Self:
-        """Written to a new file, if one is wanted; what could be written only in part is removed. Raises UserError."""
+        """Write to a new file, if one is wanted; an incomplete file is removed. Raises UserError."""
         if path is None:
             return self
         content = self.attachment(str)
@@ -301,7 +302,7 @@ class WrittenFile(Result):
 
 
 class Sentence(Result):
-    """Something that is only said."""
+    """A result that is only a sentence."""
 
     text: str
 
@@ -310,7 +311,7 @@ class Sentence(Result):
 
 
 class ActionReport(Result):
-    """What was done: a text of the catalog, and the values that stand in it, which are all that programs get."""
+    """A report of an action: a catalog text and its values, which are all that programs get."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -334,19 +335,19 @@ def report(sentence: str, /, **values: Any) -> ActionReport:
 
 
 class Row(_Data):
-    """One of several things of a kind; its first value names it."""
+    """One item of a list; its first value names it."""
 
     suggested: ClassVar[str] = ""
-    """The value by which it is suggested, if not by its name."""
+    """The value suggested for it, if not its name."""
 
     @property
     def choice(self) -> tuple[str, str]:
-        """Its name and its display text, as a suggestion."""
+        """The name and its display text, as a suggestion."""
         name = str(next(iter(self))[1])
         return name, str(getattr(self, self.suggested, "") or name)
 
     def line(self, markup: Markup) -> str:
-        """On one line, for a list."""
+        """The item on one line, for a list."""
         return self.told(markup)
 
 
@@ -354,7 +355,7 @@ R = TypeVar("R", bound=Row)
 
 
 class Entry(Result, Generic[R]):
-    """One thing, with a word on what was done with it, and perhaps a line `more`."""
+    """A single item with a remark on what was done, and possibly a line `more`."""
 
     done: str = Field(exclude=True)
     row: R
@@ -365,7 +366,7 @@ class Entry(Result, Generic[R]):
 
 
 class Listing(Result, Generic[R]):
-    """Several things, perhaps under a `head`, or without any `empty`; then perhaps `more`."""
+    """A list, possibly with a `head`; `empty` if it has no items; then possibly `more`."""
 
     mark: ClassVar[str] = "- "
     rows: tuple[R, ...]
@@ -387,6 +388,6 @@ class Listing(Result, Generic[R]):
 
 
 class Lines(Listing[R], Generic[R]):
-    """Several things, each on a line of its own."""
+    """A list with one item per line."""
 
     mark: ClassVar[str] = ""

@@ -153,7 +153,7 @@ class ServedConstellations:
         return self.opened.get(identifier) is not None
 
     def _earliest(self, identifier: ConstellationId, rows: Rows) -> datetime | None:
-        """When a constellation must be checked: for a job or, if it is not open, for whatever waits there."""
+        """When a constellation must be checked: for a job or, if it is not open, for messages that wait there."""
         job, rest = jobs.earliest(rows), timedelta(seconds=self.opened.rested(identifier))
         if self._is_open(identifier) or self.shared.halt.halted:
             return job
@@ -162,7 +162,7 @@ class ServedConstellations:
         return min((each for each in (job, other) if each is not None), default=None)
 
     def release(self) -> None:
-        """A halt is over: continue what waits, even in constellations that are not open."""
+        """Continue waiting work after a halt, also in constellations that are not open."""
         self.router.release()
         for each in self.shared.constellations.all():
             self.runner.changed(each.id)
@@ -198,11 +198,11 @@ class ServedConstellations:
 
 
 Compose: TypeAlias = Callable[[ServedConstellations, Constellation, Database, ExitStack], Awaitable[Services]]
-"""Makes the services of one constellation (`bot.services.composition.compose`)."""
+"""Creates the services of one constellation (`bot.services.composition.compose`)."""
 
 
 class ServedRegistry(Registry):
-    """Like the registry of one constellation, which is opened for the call if necessary."""
+    """The registry of a constellation, which is opened for the call if necessary."""
 
     def __init__(self, served: ServedConstellations, operations: Mapping[str, Operation]) -> None:
         self._served = served

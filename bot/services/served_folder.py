@@ -45,10 +45,10 @@ async def open_shared(
     *,
     asked: str | None = None,
 ) -> AsyncIterator[ServedConstellations]:
-    """Create it for the service or, with `asked`, for a command, which creates no constellation and starts nothing.
+    """Open a folder for the service or, with `asked`, for a command, which creates no constellation and starts nothing.
 
-    `asked` is the constellation that it names, or empty; it stands in for the configured one until that is created.
-    Raises ConfigError, FolderLocked, and UserError if a command finds no constellation.
+    `asked` is the constellation that the command names, or empty; it stands in for the configured one until that is
+    created. Raises ConfigError, FolderLocked, and UserError if a command finds no constellation.
     """
     at_rest = asked is not None
     async with AsyncExitStack() as stack:
@@ -100,7 +100,7 @@ async def open_shared(
 
 @asynccontextmanager
 async def open_registry(config: Config, asked: str = "") -> AsyncIterator[Registry]:
-    """The operations for a command, run in its process. `asked`, FolderLocked and UserError: see `open_shared`."""
+    """The operations for a command, run in its process. For `asked`, FolderLocked and UserError see `open_shared`."""
     async with (
         open_shared(config, utc_now, {}, Restart(possible=False), lambda: "", asked=asked) as served,
         served.use(served.shared.configured) as services,

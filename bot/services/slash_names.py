@@ -1,7 +1,7 @@
 """Names of operations on Discord: members see few; those for admins and the owner are under `/admin` and `/owner`.
 
-Who may call an operation decides where it is. Discord allows 25 commands within one, two levels of groups, and 8,000
-characters for all of a command, so the owner's are not under `/admin` too.
+The role that an operation requires decides where it is. Discord allows 25 subcommands in a command, two levels of
+groups, and 8,000 characters for a command, so the owner's have their own.
 """
 
 from collections import defaultdict
@@ -96,7 +96,7 @@ BUTTONS = {
     "tasks.template.remove": gettext_noop("Remove"),
     "tasks.template.use": gettext_noop("Add its tasks"),
 }
-"""Operations on one item of a list, as buttons. They need nothing else, or a form asks for it."""
+"""Operations on one item of a list, as buttons. They need no other argument, or a form asks for it."""
 _WITHIN = {
     "approve": "permits",
     "deny": "permits",
@@ -136,7 +136,7 @@ def _least_rank(declared: Operation) -> Rank:
 
 
 def _name(declared: Operation, noun: Iterable[Operation]) -> str:
-    """A noun that is mostly for people in charge is entirely under their command."""
+    """The command's words; a noun mostly for admins or the owner is entirely under their command."""
     needed = [_least_rank(each) for each in noun]
     everybodys = needed.count(Rank.PERSON) * 2 >= len(needed)
     if everybodys and _least_rank(declared) is Rank.PERSON:

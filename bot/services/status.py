@@ -1,4 +1,5 @@
-"""The status of a running service: numbers and states, nobody's text. Without one: `bot.interfaces.cli.idle_status`."""
+"""The status of a running service: numbers and states, nobody's text. `bot.interfaces.cli.idle_status` covers a stopped
+one."""
 
 import asyncio
 import json
@@ -31,15 +32,15 @@ _EXAMINES = Options(via=frozenset({Via.DISCORD, Via.WEB}), seconds=120.0)
 
 
 class Doctor(Struct, frozen=True):
-    """For the owner: it names folders and servers, and asks models, which costs a little."""
+    """For the owner: it names folders and servers, and calls models, which costs a little."""
 
     folder: Path
-    """Where the configuration is; a demo's is not where the program was started."""
+    """The folder of the configuration; a demo's is not where the program was started."""
 
     @operation("doctor", "Check the installation and suggest fixes", Action.EXAMINE, _EXAMINES)
     async def examine(self, _caller: Caller) -> Findings:
         command = [sys.executable, "-m", "carina", "doctor", "--json"]
-        spoken = environment(LANGUAGE=language(), READ_ON=source())  # by whoever asks, which the service may not
+        spoken = environment(LANGUAGE=language(), READ_ON=source())  # as the caller, which the service may not do
         process = await asyncio.create_subprocess_exec(
             *command, stdin=PIPE, stdout=PIPE, stderr=PIPE, cwd=self.folder, env=spoken
         )
@@ -60,10 +61,10 @@ _DAMAGE_SHOWN = timedelta(days=30)
 
 
 class FrontEndStates(Struct, frozen=True):
-    """The status of the service's front ends; each adds its own when it is connected."""
+    """The status of the service's front ends; each adds its own when it connects."""
 
     words: dict[str, Callable[[], str]] = field(default_factory=dict)
-    """For people, by name."""
+    """Status texts for people, by name."""
     ready: dict[str, Callable[[], bool]] = field(default_factory=dict)
     """Whether messages are received there."""
     beside: dict[str, Callable[[], bool]] = field(default_factory=dict)
@@ -71,9 +72,9 @@ class FrontEndStates(Struct, frozen=True):
 
 
 class Status(Service, frozen=True):
-    """How the service of one constellation is doing, since `started`.
+    """The status of one constellation's service since `started`.
 
-    The functions return the status of a part for a person; empty if there is nothing to report.
+    The functions return the status of a part as text for people; empty if there is nothing to report.
     """
 
     fronts: FrontEndStates
@@ -85,13 +86,13 @@ class Status(Service, frozen=True):
     halted: Callable[[], str]
     """When the current halt began."""
     unstored: Callable[[], str]
-    """What waits for a database that refuses writes."""
+    """Writes that wait for a database that refuses them."""
     embedding: Callable[[Rows], str]
-    """The embedder's health, and how much waits for it in this constellation."""
+    """The embedder's health, and the number of texts that wait for it in this constellation."""
     mcp: Callable[[], Mapping[str, str]]
     """The health of each MCP server."""
     unset: Mapping[str, str]
-    """What is not configured, with the setting for it."""
+    """Parts that are not configured, each with its setting."""
 
     @operation("status", "Show the status of front ends, models and queues", Action.STATUS, Options(running=True))
     async def show(self, _caller: Caller) -> ServiceStatus:

@@ -1,4 +1,4 @@
-"""The status of a service as results; loads only what showing it takes."""
+"""The status of a service as results; imports only what showing it needs."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -26,7 +26,7 @@ class FindingRow(Row):
     about: str
     """In English, for programs."""
     name: str = Field(default="", exclude=True)
-    """The same for people, where values stand in it."""
+    """The same for people, if it contains values."""
     state: State
     words: str
     remedy: str
@@ -37,7 +37,7 @@ class FindingRow(Row):
 
 
 class Findings(Lines[FindingRow]):
-    """What was found; a command that prints it fails where there is a problem."""
+    """The findings; the command fails if there is a problem."""
 
     @classmethod
     def of_checks(cls, found: Iterable[Finding]) -> "Findings":
@@ -92,13 +92,13 @@ class ServiceStatus(Result):
     started: datetime | None = None
     halted: datetime | None = None
     unstored: str = ""
-    """Since when and why a database takes no writes, and what waits; empty when nothing does."""
+    """Since when and why a database refuses writes, and what waits; empty if nothing does."""
     constellation: str
     fronts: dict[str, str]
     ready: dict[str, bool] = Field(default_factory=dict)
-    """Whether people are heard by each front end, and whether what else runs does its work."""
+    """For each front end whether it is connected, and whether the other parts work."""
     not_configured: dict[str, str]
-    """What is not configured, with the setting that would do it."""
+    """Parts that are not configured, each with its setting."""
     models: tuple[ModelState, ...]
     embedding: str
     mcp: dict[str, str]
@@ -109,20 +109,20 @@ class ServiceStatus(Result):
     unsent: int = 0
     dead: int = 0
     failed: int = 0
-    """Rows of the outbox that were not delivered and wait for the owner's word."""
+    """Undelivered rows of the outbox that the owner has to retry or drop."""
     unknown: int = 0
-    """The same, where nobody can tell whether they were."""
+    """The same, but it is unknown whether they were delivered."""
     unfollowed: int = 0
-    """Parts of edits and deletions that could not be followed."""
+    """Parts of edits and deletions that could not be applied."""
     damage: tuple[str, ...] = ()
-    """What was found damaged in memory during the last days."""
+    """Damage found in memory during the last days."""
     gaps: tuple[str, ...] = ()
-    """Places of which missed messages could not be read."""
+    """Places whose missed messages could not be read."""
     silent: str = ""
-    """The command with which an agent answers again, while none does."""
+    """The command that makes an agent answer again, if none does."""
 
     def lines(self, markup: Markup) -> list[str]:
-        """What has to be seen to, a line for each part, then the numbers."""
+        """What needs attention, one line per part, then the numbers."""
         problems = (f"{_(each.about)}: {each.words}; {each.remedy}" for each in self.problems())
         counts = gettext_noop("{waiting} waiting for an answer, {unsent} to be sent, {dead} failed")
         return [markup.text(self.heading), *map(markup.text, problems), *self.parts(markup), self.told(markup, counts)]
@@ -148,7 +148,7 @@ class ServiceStatus(Result):
         return [*map(markup.text, before), *(model.line(markup) for model in self.models), *map(markup.text, after)]
 
     def problems(self) -> Iterator[Finding]:
-        """What has to be seen to."""
+        """What needs attention."""
         if self.halted:
             words = _("everything has been halted since {halted}", halted=self.halted)
             yield Finding("service", State.DOUBT, words, _("`carina halt release` resumes"))
@@ -178,7 +178,7 @@ class ServiceStatus(Result):
 
 
 def _titled(part: str) -> str:
-    """The name of a part that can be configured; a platform's as it writes it."""
+    """The title of a part that can be configured; a platform's in its own spelling."""
     return part.title() if part in ("discord", "bluesky") else _(part)
 
 

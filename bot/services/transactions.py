@@ -39,7 +39,7 @@ S = TypeVar("S", bound=_Stored)
 
 
 class Service(Struct, frozen=True):
-    """What most services begin with."""
+    """Base class of most services."""
 
     database: Database
     clock: Clock
@@ -56,7 +56,7 @@ class MemoryService(Struct, frozen=True):
             raise UserError(refused)
 
     def asking(self, caller: Caller, said: Sequence[PersonId]) -> PersonId:
-        """Whose words are taken back: of the caller's accounts, the one that said them."""
+        """The account whose words are taken back: the one of the caller's that said them."""
         own = self.people.selves(caller.person)
         return next((person for person in said if person in own), caller.person)
 
@@ -72,14 +72,14 @@ class ZonedService(MemoryService, frozen=True):
 
 @runtime_checkable
 class CommitListener(Protocol):
-    """A service that reacts to its own writes, such as a job that is now due earlier."""
+    """A service that is notified of its own commits, for example to run a job that is now due earlier."""
 
     def announce(self) -> None:
         """A write was committed."""
 
 
 def reads(work: Callable[Concatenate[S, Rows, P], T]) -> Callable[Concatenate[S, P], Awaited[T]]:
-    """The method reads one state of the database, on a thread of the database."""
+    """Decorate a method that reads one state of the database, on a thread of the database."""
 
     @functools.wraps(work)
     async def run(self: S, /, *given: P.args, **named: P.kwargs) -> T:
@@ -93,12 +93,12 @@ class _RolledBack(Exception):
 
 
 async def commit(database: Database, work: Callable[[Tx], T]) -> T:
-    """Do what a command writes; it is durable when this returns."""
+    """Run the writes of a command; they are durable when this returns."""
     return await database.write(_COMMAND, work, durable=True)
 
 
 async def tried(database: Database, work: Callable[[Tx], T]) -> T:
-    """Do the work and roll it back; returns its result. Raises what it raises."""
+    """Do the work and roll it back; returns its result. Raises the same errors."""
     made: list[T] = []
 
     def undone(tx: Tx) -> None:
@@ -111,7 +111,7 @@ async def tried(database: Database, work: Callable[[Tx], T]) -> T:
 
 
 def writes(work: Callable[Concatenate[S, Tx, P], T]) -> Callable[Concatenate[S, P], Awaited[T]]:
-    """All that the method writes is durable when it returns; nothing is written if it raises."""
+    """Decorate a method whose writes are durable when it returns; nothing is written if it raises."""
 
     @functools.wraps(work)
     async def run(self: S, /, *given: P.args, **named: P.kwargs) -> T:
@@ -124,7 +124,7 @@ def writes(work: Callable[Concatenate[S, Tx, P], T]) -> Callable[Concatenate[S, 
 
 
 def transaction_of(method: Method) -> type | None:
-    """What kind of rows a method takes: `Rows`, `Tx`, or none."""
+    """The kind of rows that a method takes: `Rows`, `Tx`, or none."""
     first = next(iter(method.__annotations__.values()), None)
     return first if first in (Rows, Tx) else None
 

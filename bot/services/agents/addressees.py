@@ -1,4 +1,4 @@
-"""Agents and groups that people address by name, as with `/chat`, and which group answers for them."""
+"""Agents and groups that people address by name, as with `/chat`, and the group that answers for them."""
 
 from collections.abc import Callable
 
@@ -17,7 +17,7 @@ from texts import _
 
 
 class Addressee(Struct, frozen=True):
-    """Who is addressed: the name as written, and the group that answers."""
+    """An addressee: the name as written, and the group that answers."""
 
     name: str
     group: GroupId
@@ -36,7 +36,7 @@ class Addressees(Struct, frozen=True):
 
     @reads
     def agent(self, rows: Rows, name: str, place: Place) -> Addressee:
-        """An agent by name, in the place's group if it is in it, else in its first group.
+        """An agent by name, in the place's group if it is a member, else in its first group.
 
         Raises UserError.
         """
@@ -65,5 +65,5 @@ class Addressees(Struct, frozen=True):
         return Addressee(found.name, found.id)
 
     def say(self, notification: Notification, to: Addressee) -> None:
-        """Let the addressee answer a person's message, whose text begins with that name as if it were typed."""
+        """Send a person's message to the addressee, as if it began with that name."""
         self.receive(replace(notification, text=f"{to.name}: {notification.text}", to=to.group))

@@ -58,7 +58,7 @@ _HOW = {
 }
 
 MovedHere: TypeAlias = Callable[[Sequence[TurnId]], None]
-"""Makes running turns of this constellation look again."""
+"""Makes running turns of this constellation reload."""
 
 _Prompt = Annotated[
     str | None,
@@ -84,7 +84,7 @@ def _now(agent: str, status: Status, more: str = "", **values: str) -> ActionRep
 
 
 class AgentRow(Row):
-    """An agent as it is shown; its settings only to those who may see how the service stands."""
+    """An agent in a list; its settings are only for those who may see the status."""
 
     agent: str = Field(validation_alias="name")
     status: str
@@ -99,7 +99,7 @@ class AgentRow(Row):
 
 
 class AgentDetails(TomlFile):
-    """One agent with all its settings; the table only for those who may take it away."""
+    """One agent with all its settings; the table is only for those who may export it."""
 
     agent: str = Field(validation_alias="name")
     status: str
@@ -133,7 +133,7 @@ class AgentDetails(TomlFile):
 
 
 class Agents(MemoryService, frozen=True):
-    """The agents of one constellation. `moved` makes running turns look again, `announce` handles whatever waits."""
+    """The agents of one constellation. `moved` makes running turns reload, `announce` handles queued messages."""
 
     titles: ClassVar = {"agent": "Manage agents: their models, prompts and tools"}
 
@@ -214,7 +214,7 @@ class Agents(MemoryService, frozen=True):
             for turn in ended:
                 abandon(tx, self.broker, turn, now)
             self._plan(tx, now)
-            for turn in permission_requests.waiting_turns(tx, found.id):  # of turns that ended after asking
+            for turn in permission_requests.waiting_turns(tx, found.id):  # of turns that ended after the request
                 self.broker.withdraw(tx, turn, now)
             silent = [
                 each.name for each in agent_groups.groups_of(tx, found.id) if not agent_groups.answering(tx, each)

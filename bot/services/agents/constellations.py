@@ -76,7 +76,7 @@ class ConstellationStatus(Result):
 
 
 class ConstellationCommands(Struct, frozen=True):
-    """The constellations of the data folder. `shut` closes an unused one; `is_open` says whether one is open."""
+    """The constellations of the data folder. `shut` closes an unused one; `is_open` tells whether one is open."""
 
     titles: ClassVar = {"constellation": "Manage constellations: each has its own agents, groups and memory"}
 

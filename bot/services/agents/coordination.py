@@ -1,8 +1,8 @@
 """Commands for activity, tasks and notes of agents, scoped like messages in the place.
 
 The owner and admins assign, hand over and note as agents do with `coord`, and change tasks with `tasks`
-(`bot.services.people.tasks`). What they write is known to the hearers of the place where they call; at the terminal, to
-the audience that they name.
+(`bot.services.people.tasks`). What they write is readable by the audience of the place where they call; at the
+terminal, by the audience that they name.
 """
 
 from datetime import datetime, timedelta
@@ -35,8 +35,8 @@ from sources.text import one_line
 from texts import _, gettext_noop, number_text
 
 _LISTED, _SHOWN = 20, 600
-_SHORT = 120  # characters of a tool's arguments and of its result
-_SHORTEST = 0.1  # seconds of a tool call that are mentioned
+_SHORT = 120  # length of a tool's arguments and of its result
+_SHORTEST = 0.1  # shorter tool calls are listed without their duration
 
 _IMPORTANCES = gettext_noop("low"), gettext_noop("medium"), gettext_noop("high"), gettext_noop("critical")
 """Shown in the reader's language."""
@@ -77,11 +77,11 @@ class EventRow(Row):
     audience: str
     details: InstanceOf[Details]
     arguments: str = ""
-    """What a tool was told, in short; with `result` as far as the conversation still has it."""
+    """The arguments of a tool in short, followed by `result` if the conversation still has it."""
     result: str = ""
     person: PersonId | None = Field(None, exclude=True)
     by: str = Field("", exclude=True)
-    """What `person` is called, if it was done by hand."""
+    """The name of `person`, if a person did it by hand."""
 
     @classmethod
     def of(cls, event: Event, call: tuple[str, str], by_hand: str) -> "EventRow":
@@ -89,7 +89,7 @@ class EventRow(Row):
         given = "" if given == "{}" else given
         details = event.details
         if isinstance(details, TaskChanged):
-            details = replace(details, before={})  # it is kept for taking the change back
+            details = replace(details, before={})  # kept so that the change can be undone
         return cls.from_record(event, text=text, details=details, arguments=given, result=gave, by=by_hand)
 
     def line(self, markup: Markup) -> str:
@@ -100,7 +100,7 @@ class EventRow(Row):
 
 class ActivityList(Listing[EventRow]):
     def lines(self, markup: Markup) -> list[str]:
-        """Calls of one tool in a row are one line, at the time of the newest."""
+        """The lines; consecutive calls of one tool are one line, at the time of the newest."""
         by_call = groupby(self.rows, lambda row: row.text if isinstance(row.details, ToolUsed) else id(row))
         told = list[str]()
         for same in (list(rows) for _key, rows in by_call):
@@ -212,7 +212,7 @@ class Coordination(Service, frozen=True):
 
 
 def _sentence(event: Event, by_hand: str) -> str:
-    """Who did what, where, and the beginning of the message; `by_hand` is the actor if it was not an agent."""
+    """Who did what, where, and the beginning of the message; `by_hand` is the person who did it, if no agent did."""
     told = _("{who} {words}", who=event.agent_name or by_hand, words=one_line(_(event.words), _SHOWN))
     place = place_title(event.place_name) if event.place_name != event.place else _("a channel")
     place = _("the terminal") if event.place == PLACE.id else place
@@ -227,7 +227,7 @@ def _sentence(event: Event, by_hand: str) -> str:
 
 
 def _is_doubted(event: Event) -> bool:
-    """Whether it tells something that nobody vouches for; an agent's reply is its own words."""
+    """Whether it repeats an unconfirmed claim; an agent's reply is its own words."""
     return (
         event.kind is not Kind.SENT and bool(event.said or event.kind is Kind.NOTABLE) and event.trust < Trust.APPROVED
     )
@@ -244,7 +244,7 @@ def _doubt(trust: Trust) -> str:
 
 
 def _hand(rows: Rows, person: PersonId | None, caller: Caller) -> str:
-    """The name of a person who did something by hand, as far as the caller may know it."""
+    """The name of the person who did something by hand, if the caller may know it."""
     called = person_called(rows, person, caller.scope) if person else ""
     if not called and person is not None and person.startswith("terminal:"):
         return _("The owner")
@@ -252,7 +252,7 @@ def _hand(rows: Rows, person: PersonId | None, caller: Caller) -> str:
 
 
 def _now_called(rows: Rows, event: Event, scope: Scope) -> str:
-    """Who said it, under the name that they have now: so nobody is in a list under two."""
+    """The speaker under their current name, so that nobody is listed under two."""
     return (person_called(rows, event.person, scope) if event.person and event.speaker else "") or event.speaker
 
 

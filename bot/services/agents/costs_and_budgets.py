@@ -69,11 +69,11 @@ class SetBudget(Arguments):
 
 
 class BudgetRow(Row):
-    """How a budget stands; what is left is never less than nothing."""
+    """The state of a budget; the rest is never negative."""
 
     of: str = Field(validation_alias="limit.subject")
     name: str = Field(exclude=True)
-    """What it is of, in words; empty if only an id is known."""
+    """The subject in words; empty if only an id is known."""
     each: str = Field(validation_alias="limit.period")
     usd: float | None = Field(validation_alias="limit.usd")
     usd_left: float | None
@@ -133,13 +133,13 @@ class BillRow(Row):
 
 
 class Cost(Result):
-    """What was spent, added up `by` something, and the budgets that limit it."""
+    """The costs, added up by `by`, and the budgets that limit them."""
 
     days: int
     by: str
     bills: tuple[BillRow, ...]
     every: Mapping[By, tuple[BillRow, ...]] = Field(exclude=True)
-    """By each thing that they can be added up by, for a page that shows all."""
+    """The costs by every dimension, for a page that shows all."""
     budgets: Listing[BudgetRow]
 
     def data(self) -> Any:
@@ -173,7 +173,7 @@ class Spending(ZonedService, frozen=True):
     kept: Budgets
 
     async def load(self, *, at_start: bool) -> None:
-        """Read the budgets set by command; at a start, also release what a dead process had reserved."""
+        """Read the budgets set by command; at startup, also release the reservations of a dead process."""
         found = await self.database.read(spending.limits)
         if at_start and await self.database.read(spending.any_reserved):
             await self.database.write(_SWEEP, spending.release_all)
@@ -244,7 +244,7 @@ class Spending(ZonedService, frozen=True):
 
 
 def _called(rows: Rows, subject: str, scope: Scope) -> str:
-    """What a budget is of, in words; empty if only an id is known."""
+    """The subject of a budget in words; empty if only an id is known."""
     kind, _colon, which = subject.partition(":")
     if not which:
         return _(_GENERAL[kind])

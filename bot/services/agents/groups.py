@@ -1,7 +1,7 @@
 """Commands for groups: list, show, create, change members, and move between constellations as TOML.
 
-As with agents, the file seeds groups that the database does not know, and afterward the database is authoritative.
-Where a group answers is what the file says, unless it was set by command: here with its table, or by `/admin route`.
+As with agents, the file seeds groups that the database does not know, and afterward the database is authoritative. The
+file also decides where a group answers, unless a command has set it: here with its table, or by `/admin route`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -64,7 +64,7 @@ _ROLES = {
 
 
 def pattern_text(pattern: str) -> str:
-    """How its members work together, for people."""
+    """How its members work together, in words."""
     return _(_PATTERNS[pattern])
 
 
@@ -82,7 +82,7 @@ class AddMember(Arguments):
 
 
 class GroupRow(Row):
-    """A group as it is shown; where it answers only to those who may see how the service stands."""
+    """A group in a list; the places where it answers are only for those who may see the status."""
 
     group: str = Field(validation_alias="name")
     pattern: str
@@ -94,7 +94,7 @@ class GroupRow(Row):
 
 
 class GroupDetails(TomlFile):
-    """One group with all its settings; the table only for those who may take it away."""
+    """One group with all its settings; the table is only for those who may export it."""
 
     group: str
     settings: dict[str, Any]
@@ -129,12 +129,12 @@ class GroupStatus(Result):
     members: tuple[MemberRow, ...]
     state: dict[str, Any]
     began: datetime | None = None
-    """When the members were last asked to work together; `ended` is empty while they do."""
+    """Start of the members' last joint work; `ended` is empty while it runs."""
     ended: datetime | None = None
     stopped: str = ""
-    """The stage of a pipeline at which that ended."""
+    """The pipeline stage at which it ended."""
     speaking: tuple[str, ...] = Field(exclude=True)
-    """Those who take turns, in order."""
+    """The members that take turns, in order."""
 
     def lines(self, markup: Markup) -> list[str]:
         head = markup.text(f"{self.group}: {pattern_text(self.pattern)}")

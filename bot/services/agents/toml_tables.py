@@ -36,7 +36,7 @@ _DONE = {
     "unchanged": gettext_noop("Left {kind} {name} unchanged."),
 }
 _OWNER = Approver(PERSON, door="command line")
-_SHOWN = 60  # characters of a value; `--json` shows all of it
+_SHOWN = 60  # length of a value; `--json` shows all of it
 
 Settings = Annotated[
     tuple[str, ...],
@@ -75,7 +75,7 @@ Changes: TypeAlias = Lines[TableChange]
 
 
 class TomlFile(Result):
-    """Something that Discord hands over as a TOML file."""
+    """An uploaded TOML file."""
 
     toml: str
 
@@ -98,7 +98,7 @@ class ExportedTables(TomlFile, WrittenFile):
 
 
 def read_settings(given: Sequence[str]) -> dict[str, Any]:
-    """Parse "key=value" settings: a value is TOML, or else a plain text.
+    """Parse "key=value" settings: a value is TOML, or else plain text.
 
     Raises CallError.
     """
@@ -124,13 +124,13 @@ class Difference(Row):
     database: Any = None
     file: Any = None
     only: str = "file"
-    """In what it is, if it is in only one: "file" or "database"."""
+    """The side that has it, if only one does: "file" or "database"."""
 
     @classmethod
     def between(
         cls, kind: str, name: str, own: Mapping[str, Any] | None, table: Mapping[str, Any]
     ) -> "list[Difference]":
-        """One for each key that differs; one without a key for what the database does not know."""
+        """One difference for each key that differs; one without a key if the database lacks the whole table."""
         if own is None:
             return [cls(kind=kind, name=name)]
         keys = differing(own, table)
@@ -152,7 +152,7 @@ class Difference(Row):
 
 
 def _short(value: Any, other: Any) -> str:
-    """The value as JSON; of a long one, the part from shortly before the first difference."""
+    """The value as JSON; if it is long, the part around the first difference."""
     if value is None:
         return _("nothing")
     text, beside = (json.dumps(each, ensure_ascii=False, default=sorted) for each in (value, other))
@@ -168,9 +168,9 @@ def differing(one: Mapping[str, Any], other: Mapping[str, Any]) -> Collection[st
 
 
 class Tables(MemoryService, frozen=True):
-    """The stored agents and groups as tables: compared with those of a file, and created or changed by them.
+    """The stored agents and groups as tables: compared with those of a file, and created or changed from them.
 
-    `announce` handles what waited for an agent.
+    `announce` handles messages that waited for an agent.
     """
 
     config: Config
@@ -262,7 +262,7 @@ class Tables(MemoryService, frozen=True):
         before = None if there is None else _comparable(read_group(self._section(tx, there)))
         make_group(tx, section, now)
         wanted = _comparable(section)
-        if before is not None and not section.default:  # it says nothing of that
+        if before is not None and not section.default:  # the table does not mention it
             wanted["default"] = before["default"]
         return TableChange.of("group", section.name, before, wanted)
 

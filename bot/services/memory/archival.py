@@ -32,7 +32,7 @@ from sources.text import one_line
 from texts import _, gettext_noop
 
 _MOST, _SUGGESTED = 1_000, 100
-_SHOWN = 200  # characters of an entry in a list
+_SHOWN = 200  # length of an entry in a list
 
 _Agent = Annotated[str, Param("Only this agent's memory", metavar="NAME", suggests="agents")]
 _Which = Annotated[str, Param("Entry, by its label or as listed", example="dentist", suggests="entries")]
@@ -67,7 +67,7 @@ class EntryRow(Row):
     changed: datetime = Field(validation_alias="updated_at")
     last_seen: datetime | None
     whole: str = Field(exclude=True)
-    """All of it that can be read."""
+    """The whole readable text."""
 
     @classmethod
     def of(cls, entry: Entry, names: Mapping[AgentId, str]) -> "EntryRow":
@@ -75,7 +75,7 @@ class EntryRow(Row):
 
     @property
     def name(self) -> str:
-        """Its label, if it has one that can be shown."""
+        """The label, if it has one that can be shown."""
         return entries.shown_name(self.label, "")
 
     @property
@@ -99,9 +99,9 @@ class EntryDetails(Result):
 class AddedEntry(Result):
     row: EntryRow
     already: bool
-    """Its words were known."""
+    """Its words were already known."""
     not_taken: tuple[str, ...]
-    """What of the request it does not have."""
+    """The parts of the request that it lacks."""
 
     def lines(self, markup: Markup) -> list[str]:
         kept, named = gettext_noop("{agent} will remember it.{id}"), gettext_noop("{agent} will remember it as {name}.")
@@ -153,7 +153,7 @@ class Archive(MemoryService, frozen=True):
         "archival.delete", "Delete an entry, your messages behind it, and answers that used it", Action.CHANGE_OWN
     )
     def delete_entry(self, tx: Tx, caller: Caller, entry: _Which, agent: _Agent = "") -> str:
-        """The words it came from are forgotten as far as they are the caller's."""
+        """Delete an entry, with the messages it came from if they are the caller's."""
         now = self.clock()
         found = _entry(tx, agent, entry, caller.scope)
         held = MemoryRights(found.people, found.audience, (Change.FORGET,))
@@ -164,7 +164,8 @@ class Archive(MemoryService, frozen=True):
     def widen_entry(
         self, tx: Tx, caller: Caller, entry: _Which, audience: _Audience, agent: _Agent = ""
     ) -> WidenedEntry:
-        """As it stands; the caller sees first what would be told, and is asked again about another version."""
+        """Widen the audience of an entry in its current version; the caller confirms the text, and is asked again if it
+        changes."""
         to, person, scope = named_audience(audience), caller.person, caller.scope
         owner = who_may.may(self.people, caller.approver, Action.EDIT_ANY)
         hand = Hand(person, self.people.selves(person), owner, scope, caller.trust, self.clock())

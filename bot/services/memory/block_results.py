@@ -1,4 +1,4 @@
-"""Results of operations on blocks: blocks, their past, and changes."""
+"""Results of operations on blocks: contents, history, and changes."""
 
 import difflib
 from collections.abc import Mapping, Sequence
@@ -43,7 +43,7 @@ _PURPOSES = {
     DISCORD[2]: gettext_noop("What is known about this person, from this place"),
     NO_DESCRIPTION: gettext_noop("Its description was deleted"),
 }
-"""What blocks are for, in place of what models are told."""
+"""Descriptions of blocks for people, instead of those for models."""
 Names = Mapping[Writer, str]
 
 
@@ -60,7 +60,7 @@ class BlockRow(Row):
     permission: str
     description: str
     purpose: str = Field(exclude=True)
-    """The same for people: not what a model is told of the block's fields."""
+    """Descriptions of a block's fields for people, instead of those for models."""
     changed_at: datetime = Field(validation_alias="updated_at")
 
     @property
@@ -82,7 +82,7 @@ def state_of(block: str, version: int) -> str:
 
 
 class ShownBlock(Result):
-    """A block at a version; `text` is its content then."""
+    """A block at a version; `text` is its content in that version."""
 
     row: BlockRow
     version: int
@@ -92,7 +92,7 @@ class ShownBlock(Result):
 
     @property
     def state(self) -> str:
-        """Of the version that is shown."""
+        """The state of the displayed version."""
         return state_of(self.row.id, self.version)
 
     def lines(self, markup: Markup) -> list[str]:
@@ -104,7 +104,7 @@ class ShownBlock(Result):
         return [head, markup.text(row.purpose), "", content]
 
     def terminal(self, _markup: Markup) -> str:
-        """The text alone, so that it can go into a file and come back."""
+        """The text alone, so that it can be written to a file and read back."""
         return self.text.rstrip("\n")
 
     def aside(self, _markup: Markup) -> str:
@@ -114,7 +114,7 @@ class ShownBlock(Result):
 
 
 class FormContents(Result):
-    """What a form for a block opens with, or for a field of it, which is named by a digest of its path."""
+    """The initial content of a form for a block or one of its fields, which is identified by a digest of its path."""
 
     id: str
     field: str
@@ -125,7 +125,7 @@ class FormContents(Result):
 
 
 class ChangeRow(Row):
-    """A change of a block: who made it, in which turn and what for, and what it did in short."""
+    """A change of a block: its writer, turn and reason, and a short description."""
 
     version: int = Field(validation_alias="seq")
     writer: str
@@ -147,7 +147,7 @@ class ChangeRow(Row):
 
 
 class History(Result):
-    """Changes of a block, newest first; `versions` says which there are, and is empty if it was never changed."""
+    """Changes of a block, newest first; `versions` lists all of them, and is empty if it was never changed."""
 
     block: str
     versions: str
@@ -161,7 +161,7 @@ class History(Result):
 
 
 class Diff(Result):
-    """What lies between two versions: for people the changed lines, for programs also a unified diff."""
+    """The difference between two versions: changed lines for people, and a unified diff for programs."""
 
     block: str
     older: int
@@ -189,7 +189,7 @@ class Diff(Result):
 
 
 class PartRow(Row):
-    """A part of a text with who wrote it; nobody is known for what is older than the history."""
+    """A part of a text with its writer; the writer is unknown if it is older than the history."""
 
     text: str
     writer: str
@@ -217,7 +217,7 @@ class Blame(Result):
 
 
 class EditResult(Result):
-    """A block was written; `merged` where something that others wrote stayed."""
+    """A block was written; `merged` if other writers' changes were kept."""
 
     block: str
     field: str
@@ -271,7 +271,7 @@ class UndoResult(Result):
 
 
 class ShareRow(Row):
-    """An agent that a block is shared with: what it was given, and what of that is in effect."""
+    """An agent that a block is shared with: the right it was given, and the right in effect."""
 
     agent: str
     permission: str = Field(validation_alias="given")
@@ -300,7 +300,7 @@ class SharedBlock(Result):
     text: str
 
     named: str = Field(exclude=True)
-    """What it is, as a sentence begins with it."""
+    """Its kind, as it begins a sentence."""
     phrase = gettext_noop(
         "{named} was visible in {before}. Its current version is now also visible in {after}; earlier versions are not."
     )
@@ -319,7 +319,7 @@ class WidenedBlock(SharedBlock):
 
 
 class CheckRow(Row):
-    """Whether the stored document of a block is sound, and what was found if not."""
+    """Whether the stored document of a block is intact, and the damage if not."""
 
     block: str
     state: str
@@ -330,7 +330,7 @@ class CheckRow(Row):
 
 
 class Checks(Listing[CheckRow]):
-    """A command that prints it fails where something stays damaged."""
+    """The checked blocks; the command's exit code is nonzero if one remains damaged."""
 
     @property
     def code(self) -> int:

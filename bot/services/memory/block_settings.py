@@ -1,4 +1,4 @@
-"""Blocks as a whole: created, renamed, described, resized, retyped, deleted and restored by owner and admins."""
+"""Settings of blocks: the owner and admins create, rename, describe, resize, retype, delete and restore them."""
 
 from datetime import datetime
 from typing import Annotated, ClassVar, Literal
@@ -123,7 +123,7 @@ class BlockSettings(MemoryService, frozen=True):
 
     @suggestions("audiences")
     async def audiences(self, caller: Caller) -> Suggestions:
-        """Everybody and, where the call is made, its server and its channel."""
+        """Suggest everybody and the server and channel of the call."""
         here, found = caller.location, {"public": _("everyone")}
         if here is not None and here.guild:
             found[f"guild:{here.guild}"] = _("everyone on this server")
@@ -133,7 +133,8 @@ class BlockSettings(MemoryService, frozen=True):
 
     @operation("memory.widen", "Share a block that contains only your own words", Action.WIDEN, ASKS)
     def widen(self, tx: Tx, caller: Caller, label: WritableBlock, to: _To = "public") -> WidenedBlock:
-        """As it stands; the caller sees first what would be told, and is asked again about another text."""
+        """Widen the audience of a block in its current text; the caller confirms the text, and is asked again if it
+        changes."""
         audience, hand = named_audience(to), hand_of(self.people, caller, self.clock(), self.checkpoints)
         named, past = named_past(tx, caller.scope, label)
         require_widening(tx, hand, named.block, past, audience)
@@ -175,7 +176,7 @@ class BlockSettings(MemoryService, frozen=True):
         if new == NewSettings():
             raise UserError("Say what to change.")
         block = find_named(tx, caller.scope, arguments.label).block
-        for each in (block.type, kind or block.type):  # guarded when it becomes core and when it stops being core
+        for each in (block.type, kind or block.type):  # checked when it becomes core and when it stops being core
             self._require_theirs(caller, block._replace(type=each))
         self._note(tx, caller, block.label, "changed")
         label = settings.set_block_settings(tx, block, new, person_writer(caller.person), self.clock()).label
@@ -186,7 +187,7 @@ class BlockSettings(MemoryService, frozen=True):
         named = find_named(tx, caller.scope, label)
         self._require_theirs(caller, named.block)
         settings.remove_block(tx, named.block, self.clock())
-        caller.confirm(_("Delete block {label}?", label=named.block.label))  # without this, it is rolled back
+        caller.confirm(_("Delete block {label}?", label=named.block.label))  # otherwise it is rolled back
         self._note(tx, caller, named.block.label, "deleted")
         return _("Deleted block {block}. `carina memory restore` brings it back.", block=named.block.label)
 
@@ -206,7 +207,8 @@ class BlockSettings(MemoryService, frozen=True):
         return [(each, shown_block(label_called(rows, each, caller.scope))) for each in labels]
 
     def _require_theirs(self, caller: Caller, block: Block) -> None:
-        """Only the owner may change settings of blocks that others read elsewhere, or that are in every prompt."""
+        """Raise unless the caller may change settings of a block that others read elsewhere, or that is in every
+        prompt: only the owner may."""
         if who_may.may(self.people, caller.approver, Action.EDIT_ANY):
             return
         heard = (caller.scope,) if caller.here is None else (caller.scope, caller.here.scope)

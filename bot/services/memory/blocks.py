@@ -1,4 +1,4 @@
-"""Commands for blocks: show, trace back, edit by hand. `block_settings.py` creates, renames and deletes them.
+"""Commands for blocks: show, inspect the history, edit by hand. `block_settings.py` creates, renames and deletes them.
 
 Everything is read through the caller's scope, and every change is checked again in its transaction. Blocks have
 readable names: the label and, if several have that label, the owner and the audience.
@@ -100,7 +100,7 @@ class EditBlock(Arguments):
 class Blocks(ZonedService, frozen=True):
     checkpoints: CheckpointPolicy = DEFAULT_POLICY
 
-    # ------------------------------------------------------------------ looking
+    # ------------------------------------------------------------------ show
 
     @operation("memory.list", "List the memory blocks you can see here", Action.READ_MEMORY)
     @suggestions("blocks")
@@ -147,11 +147,11 @@ class Blocks(ZonedService, frozen=True):
         parts = tuple(PartRow.of(piece, names) for piece in blame(past))
         return Blame(block=named.name, versions=_(past.range), parts=parts)
 
-    # ------------------------------------------------------------------ writing
+    # ------------------------------------------------------------------ edit
 
     @operation("memory.edit", "Edit a block or one of its fields", Action.EDIT_OWN, KEEPS)
     def edit(self, tx: Tx, caller: Caller, arguments: EditBlock) -> EditResult:
-        """The text takes the place of all that stands there; with `seen`, what came after that version stays."""
+        """Replace the whole text; with `seen`, changes made after that version are kept."""
         if arguments.text is None:
             raise UserError("Give the new text. An empty text empties the block.")
         named = find_named(tx, caller.scope, arguments.label)
@@ -159,7 +159,7 @@ class Blocks(ZonedService, frozen=True):
             raise BlockChanged(
                 "Block {block} has been changed since then, so it stays as it is.", block=named.block.label
             )
-        opened = "" if arguments.seen is None else arguments.field  # a form has room for a mark of the field alone
+        opened = "" if arguments.seen is None else arguments.field  # a form's field has no room for more than a digest
         field = form_edits.field_marked(named.block, opened) or arguments.field
         edit = revert.by_hand(tx, self._hand(caller), named.block)
         block = form_edits.write(edit, named.block, arguments.text, field, arguments.seen)
@@ -182,7 +182,7 @@ class Blocks(ZonedService, frozen=True):
         text, which = form_edits.text_of(rows, block, field), field_mark(field) if field else ""
         return FormContents.from_record(block, field=which, text=text)
 
-    # ------------------------------------------------------------------ going back
+    # ------------------------------------------------------------------ revert
 
     @operation("memory.rollback", "Restore an older version of a block", Action.EDIT_OWN)
     def roll_back(self, tx: Tx, caller: Caller, label: WritableBlock, version: _Version) -> UndoResult:
@@ -256,10 +256,10 @@ class Blocks(ZonedService, frozen=True):
         _named, past, names = self._past(rows, caller, label)
         return {change.writer: names[change.writer] for change in past.changes}.items()
 
-    # ------------------------------------------------------------------ the store
+    # ------------------------------------------------------------------ storage
 
     def _past(self, rows: Rows, caller: Caller, label: str) -> tuple[NamedBlock, ChangeLog, dict[Writer, str]]:
-        """A block with its past, and the names of its writers for the caller."""
+        """A block with its history, and the names of its writers for the caller."""
         named, past = named_past(rows, caller.scope, label)
         return named, past, _writer_names(rows, past, caller.scope, caller.approver, self.people)
 
@@ -283,7 +283,7 @@ def _row(rows: Rows, named: NamedBlock, caller: Caller) -> BlockRow:
 
 
 def _every_block(rows: Rows) -> list[tuple[BlockId, str]]:
-    """All existing blocks, for maintenance; those of direct messages without names."""
+    """All existing blocks, for maintenance; those of direct messages are unnamed."""
     found = rows.all(
         "SELECT b.id, b.label, b.audience, a.name FROM memory_blocks b LEFT JOIN agents a ON a.id = b.agent_id"
         " WHERE b.deleted_at IS NULL ORDER BY b.n"
@@ -292,7 +292,7 @@ def _every_block(rows: Rows) -> list[tuple[BlockId, str]]:
 
 
 def _block_name(agent: str | None, label: str, audience: str) -> str:
-    """The name of a block for the owner, who may not see what is in others' direct messages."""
+    """The name of a block for the owner, who may not see others' direct messages."""
     whose = agent or _("everybody")
     if audience.startswith("person:"):
         return _("{whose}: a block from direct messages", whose=whose)
@@ -300,7 +300,7 @@ def _block_name(agent: str | None, label: str, audience: str) -> str:
 
 
 def _writer_names(rows: Rows, past: ChangeLog, scope: Scope, who: Approver, people: People) -> dict[Writer, str]:
-    """The writers' names for the person who asks: agents and persons by name if known, jobs as jobs.
+    """The writers' names for the caller: agents and persons by name if known, jobs as jobs.
 
     The name of a person who never spoke here is shown only to that person; the owner is named as such.
     """
@@ -340,7 +340,7 @@ def _writer_called(names: dict[Writer, str], past: ChangeLog, called: str, peopl
 def _version_before(past: ChangeLog, since: str, now: datetime, zone: tzinfo) -> int:
     """The version before "since": a change ("12"), a turn ("turn 7"), a time ("2026-11-22 03:00"), or "8h", "2d".
 
-    Times are in the zone. Empty means the beginning of the stored history. Raises UserError.
+    Times are in the zone. Empty means the start of the stored history. Raises UserError.
     """
     text = since.strip().lower()
     if not text:

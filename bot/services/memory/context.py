@@ -1,4 +1,4 @@
-"""What an agent would be shown in a place now: its blocks, and the prompt, which is sent to no model."""
+"""A preview of an agent's context in a place: its blocks, and the prompt, which is sent to no model."""
 
 from collections.abc import Iterator, Mapping
 from typing import Annotated
@@ -43,7 +43,7 @@ _LOOKED = 200  # newest messages of a place that are searched for one by a perso
 
 
 class PreviewArguments(Arguments):
-    """Place, writer and a changed block; without one, the block stays as it is."""
+    """The place, the writer and a changed block; without a text, the block stays as it is."""
 
     place: Annotated[
         str, Param("ID of the place, such as discord:1234", example="discord:1234", suggests="places", positional=True)
@@ -67,16 +67,16 @@ _PARTS = {
     "recalled": (gettext_noop("Recalled memories"), False),
     "now": (gettext_noop("The place and the newest message"), False),
 }
-"""What people read of each part of a prompt, and whether it stays the same from turn to turn."""
+"""For each part of a prompt its name for people, and whether it stays the same from turn to turn."""
 
 
 class Section(Row):
-    """A part of the prompt, with the tokens it takes (an estimate)."""
+    """A part of the prompt, with its estimated tokens."""
 
     name: str
     tokens: int
     cached: bool
-    """It stays the same from turn to turn, so that providers need not read it again."""
+    """It stays the same from turn to turn, so providers can cache it."""
 
     phrase = gettext_noop("{name}: about {tokens} tokens")
 
@@ -93,7 +93,7 @@ class Preview(Result):
     agent: str
     place: str
     said: str
-    """The newest message there, which it would answer."""
+    """The newest message there, which would be answered."""
     sections: tuple[Section, ...]
     reasons: tuple[Reason, ...]
     text: str
@@ -103,7 +103,7 @@ class Preview(Result):
 
 
 class SeenBlock(Row):
-    """A block that an agent sees in a place, with the tokens it takes (an estimate)."""
+    """A block that an agent sees in a place, with its estimated tokens."""
 
     agent: str
     block: str = Field(validation_alias="label")
@@ -137,7 +137,7 @@ class SeenBlock(Row):
 class ContextViews(Service, frozen=True):
     @operation("context", "Show what memory agents see when they answer here", Action.READ_MEMORY)
     def show_context(self, rows: Rows, caller: Caller) -> Listing[SeenBlock]:
-        """As if a message came that refers to the same as the newest answer there, which `/why` explains."""
+        """Show the context of a message that refers to the same things as the newest answer, which `/why` explains."""
         scope = caller.scope if caller.here is None else caller.here.scope
         referred = _referred(rows, why.newest_answer(rows, caller.place, scope))
         found = [
@@ -151,7 +151,7 @@ class ContextViews(Service, frozen=True):
 
     @operation("agent.preview", "Show what an agent would see in a place", Action.EXAMINE, AT_TERMINAL)
     def preview(self, rows: Rows, caller: Caller, arguments: PreviewArguments) -> Preview:
-        """As if the newest message there came now, and a block had another text. Tools are not counted."""
+        """Preview the prompt for the newest message, optionally with another text of a block. Tools are not counted."""
         place, person, block = arguments.place, arguments.person, arguments.block
         found = inbox.place(rows, PlaceId(place))
         if found is None or not caller.scope.may_use(found.audience):
@@ -193,7 +193,7 @@ class ContextViews(Service, frozen=True):
 
 
 def _referred(rows: Rows, turn: TurnId | None) -> tuple[BlockId, ...]:
-    """The blocks that the messages of a turn brought, about its place and its people."""
+    """The blocks that the messages of a turn brought in, about its place and its people."""
     found = None if turn is None else turns.get(rows, turn)
     return () if found is None else found.blocks
 
@@ -203,7 +203,7 @@ def _shown_because(kind: BlockType, pinned: bool) -> str:
 
 
 def _with_calls(said: PromptMessage) -> str:
-    """A message, with the calls of an answer: what blocks lack stands there."""
+    """A message, with the calls of an answer, which contain what the blocks lack."""
     calls = said.calls if isinstance(said, AssistantMessage) else ()
     return "\n".join(filter(None, (said.text, *(f"{call.name} {call.arguments}" for call in calls))))
 
@@ -223,7 +223,7 @@ def _reasons(material: PromptInputs, written: str) -> Iterator[Reason]:
 
 
 def sections(sizes: Mapping[str, int], tokens: int) -> tuple[Section, ...]:
-    """How many of the tokens each part uses, by its characters."""
+    """The share of the tokens that each part uses, estimated by characters."""
     whole = max(sum(sizes.values()), 1)
     return tuple(
         Section(name=_(name), tokens=round(tokens * sizes[part] / whole), cached=cached)

@@ -1,4 +1,4 @@
-"""Commands about dreams, the upkeep of long-term memory: show what one did, run it now, undo it, approve what waits."""
+"""Commands for dreams, the upkeep of long-term memory: show the report, run it, undo it, approve pending changes."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -44,7 +44,7 @@ _Entry = Annotated[str, Param("Inference, as listed", example="1", suggests="gue
 
 
 class ReportRow(Row):
-    """A line of the report: a run, what it did with one entry, or what it left."""
+    """A line of the report: a run, a change to one entry, or one that was left out."""
 
     what: str
     at: datetime | None = None
@@ -65,7 +65,7 @@ class ReportRow(Row):
 
 
 class GuessRow(Row):
-    """What was inferred about the caller, and is not used before they say yes."""
+    """An inference about the caller, which is not used until they confirm it."""
 
     id: str
     text: str = Field(validation_alias="content")
@@ -164,7 +164,7 @@ def _head(run: Run) -> ReportRow:
 
 
 def _as_seen(run: Run, items: list[Item]) -> Run:
-    """A run limited to these items: people who may not know the others do not see their number either."""
+    """A run limited to these items; people who may not know the others do not see their number either."""
     done = Counter(item.action for item in items)
     return replace(run, retired=done["merged"] + done["retired"], made=done["made"], refined=done["refined"], related=0)
 

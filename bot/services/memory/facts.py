@@ -42,7 +42,7 @@ _Text = Annotated[_Words, Param("What is true instead", example="I'm allergic to
 
 
 def _written(fact: Fact, own: Collection[PersonId]) -> str:
-    """A fact in one line: its kind and, unless the reader said it, who did and whether it is doubtful."""
+    """A fact on one line: its kind and, unless the reader said it, the speaker and whether it is doubtful."""
     theirs = fact.person in own
     by = f" ({one_line(fact.speaker, 24)})" if fact.speaker and not theirs else ""
     doubt = "" if fact.trust >= Trust.APPROVED or theirs else _(" [unverified]")
@@ -64,7 +64,7 @@ class FactRow(Row):
     label: str = Field(exclude=True)
     """Its category in a word."""
     written: str = Field(exclude=True)
-    """With its category, who said it, and whether that is to be doubted."""
+    """The text with its category, the speaker, and whether it is doubtful."""
 
     @classmethod
     def of(cls, fact: Fact, own: Collection[PersonId]) -> "FactRow":
@@ -99,7 +99,7 @@ class Facts(MemoryService, frozen=True):
 
     @operation("facts.confirm", "Confirm one of your facts", Action.CHANGE_OWN)
     def confirm_fact(self, tx: Tx, caller: Caller, fact: _Which) -> Entry[FactRow]:
-        """As if it was said once more: after three sessions all agents know it."""
+        """Confirm a fact as if it were said again; after three sessions all agents know it."""
         found = self._changeable(tx, caller, fact, Change.CORRECT)
         said = Statement(found.category, found.text)
         session = self._session(tx, [found], said)
@@ -109,7 +109,7 @@ class Facts(MemoryService, frozen=True):
 
     @operation("facts.correct", "Correct one of your facts", Action.CHANGE_OWN, KEEPS)
     def correct_fact(self, tx: Tx, caller: Caller, fact: _Which, text: _Text) -> Entry[FactRow]:
-        """Put other words in its place: the old ones hold no more, whatever was said before."""
+        """Replace a fact's text; the old one is no longer valid, whatever was said before."""
         old = self._changeable(tx, caller, fact, Change.CORRECT)
         said = _statement(text, old.category)
         session = SessionId(snowflakes.next())
@@ -126,7 +126,7 @@ class Facts(MemoryService, frozen=True):
 
     @operation("facts.forget", "Forget one of your facts", Action.CHANGE_OWN)
     def forget_fact(self, tx: Tx, caller: Caller, fact: _Which) -> str:
-        """Take it away, with those that it had replaced."""
+        """Forget a fact and those that it replaced."""
         found = self._changeable(tx, caller, fact, Change.FORGET)
         heard, also = facts.messages_of(tx, found.id), _also_kept(tx, found, caller.scope)
         facts.forget(tx, found.id)
@@ -151,7 +151,7 @@ class Facts(MemoryService, frozen=True):
         return _get(tx, str(learned.fact), scope)
 
     def _session(self, rows: Rows, known: list[Fact], said: Statement) -> SessionId:
-        """Manual entries count as a new session after half an hour, like messages."""
+        """The session of a manual entry; a new one begins after half an hour, as with messages."""
         now = self.clock()
         same = [fact for fact in known if relation(said.text, fact.text) is Relation.SAME]
         recent = [fact for fact in same if now - fact.last_seen < sessions.GAP]
@@ -166,7 +166,7 @@ class Facts(MemoryService, frozen=True):
 
 
 def _also_kept(rows: Rows, fact: Fact, scope: Scope) -> str:
-    """What is said of the long-term entries that hold words of the same messages; empty without any."""
+    """A note on the long-term entries that contain words of the same messages; empty without any."""
     learned = (each for message in facts.messages_of(rows, fact.id) for each in entries.learned_from(rows, message))
     held = {each.id: each for each in learned}
     seen = (each for each in held.values() if scope.may_use(each.audience) and entries.stands(rows, each.id))
@@ -177,7 +177,7 @@ def _also_kept(rows: Rows, fact: Fact, scope: Scope) -> str:
 
 
 def _statement(given: str, category: Category | None) -> Statement:
-    """What was given, as a note if neither they nor its words say more of its kind."""
+    """The statement that was given; a note, unless the category or the words tell its kind."""
     text = " ".join(given.split())
     if not text:
         raise UserError("That is too short. Write one complete statement.")

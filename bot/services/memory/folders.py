@@ -111,7 +111,7 @@ class Folders(Service, frozen=True):
 
     data: Path
     usable: Callable[[str], Awaitable[None]]
-    """Raises UserError for an embedding model that does not exist or does not work."""
+    """Checks an embedding model. Raises UserError if it does not exist or does not work."""
 
     @operation("folder.create", "Create a folder of files for agents", Action.FOLDERS, CHANGES_AT_TERMINAL)
     async def create(
@@ -209,7 +209,7 @@ class Folders(Service, frozen=True):
 
     @operation("folder.index", "Update a folder's index from its directory", Action.FOLDERS, _INDEXES)
     async def index(self, _caller: Caller, name: _Name) -> ActionReport:
-        """Step by step; each is kept, so that it can be broken off."""
+        """Index a folder in steps; each is stored, so that indexing can be interrupted."""
         folder = await self.database.read(lambda rows: folders.named(rows, name, _SCOPE))
         if folder.kind == "local" and Path(folder.path) in self.database.path.parents:
             raise UserError("{folder} now holds Carina's own data, so it is not read.", folder=name)
@@ -236,7 +236,7 @@ class Folders(Service, frozen=True):
             )
         caller.confirm(
             _("Remove the file {file} from {name}? This cannot be undone.", file=file, name=name)
-        )  # else undone
+        )  # otherwise it is undone
         return report(_("Removed a file from {folder}."), folder=name, files=1, whole=False)
 
 
@@ -248,7 +248,7 @@ def _audience(text: str) -> Audience:
 
 
 def _content(path: Path) -> bytes:
-    """A file that the owner names. Raises UserError."""
+    """The content of a file that the owner names. Raises UserError."""
     try:
         size = path.stat().st_size
         if not path.is_file():

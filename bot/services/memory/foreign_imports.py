@@ -46,7 +46,7 @@ _OUTCOMES = {
 }
 _BATCH = 200
 _SHOWN = 50
-_LONGEST = 1_000_000  # characters of a message or a prompt
+_LONGEST = 1_000_000  # length of a message or a prompt
 _UNDOES = Options(via=TERMINAL_ONLY, changes=True, seconds=None, asks=True)
 
 
@@ -81,7 +81,7 @@ class OutcomeRow(Row):
 
 
 class Report(Result):
-    """What an import came to. The first records that were changed or refused are listed."""
+    """The outcome of an import, with the first records that were changed or refused."""
 
     source: str
     origin: str
@@ -90,7 +90,7 @@ class Report(Result):
     changed: int
     refused: int
     known: int
-    """That were imported before."""
+    """Imported before."""
     strangers: tuple[str, ...] = ()
     """Authors whose messages count as a stranger's."""
     listed: tuple[OutcomeRow, ...]
@@ -181,7 +181,7 @@ class Imports(MemoryService, frozen=True):
 
     @operation("import.report", "List imports and what happened to their records", Action.AGENTS, AT_TERMINAL)
     async def report(self, _caller: Caller) -> Listing[ImportRow]:
-        """Of every constellation, newest first: what was imported under another name stands in that one."""
+        """The imports of all constellations, newest first; each constellation keeps its own records."""
         found = await self.constellations.read_each(import_outcomes.past_imports)
         every = ((name, past) for name, imports in found.items() for past in imports)
         rows = [ImportRow.from_record(past, constellation=name, origin=past.origin[:16]) for name, past in every]
@@ -239,7 +239,7 @@ class Imports(MemoryService, frozen=True):
 
 
 def _origin(rows: Rows, given: str) -> str:
-    """The import whose name begins so. Raises UserError."""
+    """The import whose name begins with this. Raises UserError."""
     found = {each.origin for each in import_outcomes.past_imports(rows) if each.origin.startswith(given)}
     if len(found) != 1:
         raise UserError("There is no import “{origin}” here. `carina import report` shows them.", origin=given)

@@ -118,7 +118,7 @@ class Projects(MemoryService, frozen=True):
         return _("Forgotten: {text}", text=found.text)
 
     def _by(self, caller: Caller) -> By:
-        """Whoever teaches agents. Raises Refused."""
+        """The person who teaches agents. Raises Refused."""
         if caller.trust < Trust.APPROVED:
             raise Refused("Only approved people can teach agents about projects, so nothing was saved.")
         return By(caller.scope, caller.trust, self.clock(), person=caller.person)

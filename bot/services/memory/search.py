@@ -1,4 +1,4 @@
-"""The search command: by words and by conditions as people write them; `memory.search` does the search in a scope."""
+"""The search command, with words and conditions as people write them; `memory.search` searches in a scope."""
 
 import dataclasses
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -47,7 +47,7 @@ from texts import _, gettext_noop, ngettext, ngettext_noop
 ME = "me"
 _EVERY: tuple[Domain, ...] = get_args(Domain)
 _OFFERED = 200  # names to choose from
-_SHOWN, _BESIDE = 300, 120  # characters of one hit, and of the messages before and after it
+_SHOWN, _BESIDE = 300, 120  # length of one hit, and of the messages before and after it
 _PLACES = {
     "archival_memory": gettext_noop("Stored entries"),
     "constellation_messages": gettext_noop("Conversations of all agents"),
@@ -55,7 +55,7 @@ _PLACES = {
 }
 _ROLES = {"user": gettext_noop("People"), "assistant": gettext_noop("Agents")}
 _FILTERS = {"tags": "tag", "person": "author"}
-"""What people call them, where that differs."""
+"""Their names for people, where those differ."""
 _LONGEST_NAME = 100  # of Discord's suggestions
 
 _Text = Annotated[str, Param("Words to search for (default: show the newest)", positional=True)]
@@ -77,10 +77,10 @@ class SearchEntries(Arguments):
 
 
 class SearchTerms(SearchEntries):
-    """What somebody looks for, as they write it; what is empty is no condition.
+    """A search as people write it; empty fields are no condition.
 
-    `since` is included, and so is a day that `until` names. A domain that is not named is one of the usual. Without
-    text the newest that meet the conditions are wanted.
+    `since` is inclusive, and so is a day in `until`. Without domains the usual ones are searched. Without text, the
+    newest records that meet the conditions are listed.
     """
 
     domain: Annotated[
@@ -108,7 +108,7 @@ _SEARCHED = {
     "tasks": ngettext_noop("{count} task", "{count} tasks"),
     "summaries": ngettext_noop("{count} summary", "{count} summaries"),
 }
-"""What was searched, by its domain."""
+"""What was searched, by domain."""
 _KINDS = {
     "block": gettext_noop("block"),
     "entry": gettext_noop("stored entry"),
@@ -122,7 +122,7 @@ _KINDS = {
 
 
 class HitRow(Row):
-    """What was found, why, and what was said before and after it."""
+    """A hit, the reason for it, and the messages before and after it."""
 
     kind: str
     id: str
@@ -131,17 +131,17 @@ class HitRow(Row):
     by: str = Field(validation_alias="speaker")
     audience: str
     where: str
-    """The place of a message; of anything else its audience, by name."""
+    """The place of a message; for other hits the audience, by name."""
     when: datetime
     why: str
     perhaps: bool
-    """It is a guess: nothing but some nearness of meaning speaks for it."""
+    """A guess: only a weak similarity of meaning supports it."""
     matched: Why = Field(exclude=True)
     """Why it was found, for programs."""
     mine: frozenset[str] = Field(exclude=True)
-    """Those of the messages, by id, that the reader said."""
+    """The ids of messages that the reader wrote."""
     source: str = Field(exclude=True)
-    """The message among the hits from which alone it was learned, by id."""
+    """The id of the message, also among the hits, that is its only source."""
     before: Beside | None
     after: Beside | None
 
@@ -165,7 +165,7 @@ class HitRow(Row):
 
     @property
     def reason(self) -> str:
-        """For pages, which show by a badge that it is a guess."""
+        """The reason on pages, where a badge marks guesses."""
         return why_words(dataclasses.replace(self.matched, perhaps=False))
 
     def data(self) -> dict[str, Any]:
@@ -189,7 +189,7 @@ class HitRow(Row):
 
 
 def why_words(told: Why) -> str:
-    """Why a hit was found, in the reader's language; for models `bot.agents.tools.search` says it."""
+    """The reason for a hit in the reader's language; `bot.agents.tools.search` has the one for models."""
     parts = [
         _("perhaps") if told.perhaps else "",
         _("contains {words}", words=", ".join(told.matched)) if told.matched else "",
@@ -204,14 +204,14 @@ class SearchResults(Result):
     searched: dict[str, int] = Field(validation_alias="seen")
     unmet: str
     filters: tuple[str, ...] = Field(default=(), exclude=True)
-    """The conditions that nothing which was searched can meet."""
-    """Why nothing was searched, if nothing was."""
+    """The conditions that nothing in the searched domains can meet."""
+    """Why nothing was searched, if so."""
     words_alone: str
-    """Why it went without meaning, if it did."""
+    """Why meaning was not searched, if so."""
     partly: bool = False
-    """It did so for the newest texts alone."""
+    """Meaning was not searched for the newest texts only."""
     newest: bool
-    """They are a listing, without words."""
+    """The rows are a listing, without a text to search for."""
 
     @classmethod
     def of(
@@ -225,8 +225,8 @@ class SearchResults(Result):
 
     @property
     def shown(self) -> list[HitRow]:
-        """The hits for people: instead of a message what was learned from it alone, with who said it, where and when,
-        and as certain as the message is."""
+        """The hits for people: a message is replaced by what was learned from it alone, with speaker, place and time,
+        and keeps its certainty."""
         said = {hit.id: hit for hit in self.hits if hit.kind == "message"}
         learned = {hit.source: hit for hit in reversed(self.hits) if hit.source in said}
         rows = dict[object, HitRow]()
@@ -253,7 +253,7 @@ class SearchResults(Result):
 
     @property
     def how(self) -> list[str]:
-        """That it is a listing and no search; that it went by words alone, which whoever runs me is told why."""
+        """Notes on the search: a listing, guesses, or a search by words only."""
         late = _("Some texts are not searchable by meaning yet. They were searched by words only.")
         words = (late if self.partly else _("Searched by words only.")) if self.words_alone else ""
         guess = any(hit.perhaps for hit in self.shown)
@@ -281,9 +281,9 @@ class Search(ZonedService, frozen=True):
 
     @operation("search", "Search the messages and memory you can see", Action.SEARCH)
     async def search(self, caller: Caller, arguments: SearchTerms) -> SearchResults:
-        """Look in what the caller may know, of an agent (its own conversations too) or of all.
+        """Search what the caller may know, of one agent (including its own conversations) or of all.
 
-        A condition that names nothing is refused with what it can name.
+        A condition with an unknown name is refused, and the error lists known ones.
         """
         asked = await self.understood(arguments.text) if arguments.text.strip() else QueryMeaning()
 
@@ -297,7 +297,7 @@ class Search(ZonedService, frozen=True):
         def find(rows: Rows) -> SearchResults:
             found = search(rows, query, caller.scope)
             hits = found.hits
-            if not found.newest:  # what agents answered repeats what people said, so it comes later; guesses are last
+            if not found.newest:  # answers repeat what people said, so they come later; guesses are last
                 hits = sorted(hits, key=lambda hit: (hit.perhaps, hit.role == "assistant"))
             hits = [replace(each, label=label_called(rows, each.label or "", caller.scope)) for each in hits]
             found = replace(found, hits=hits, words_alone=why)
@@ -338,7 +338,7 @@ class Search(ZonedService, frozen=True):
         return told
 
     def _mine(self, rows: Rows, caller: Caller, hits: Iterable[Hit]) -> frozenset[str]:
-        """The messages that the caller said, of those that are shown."""
+        """The messages among those shown that the caller wrote."""
         own = self.people.selves(caller.person)
         said = messages.by_ids(rows, [MessageId(int(hit.id)) for hit in hits if hit.kind == "message"], caller.scope)
         beside = [each for hit in hits for each in (hit.before, hit.after) if each]
@@ -396,7 +396,7 @@ def _moment(said: str, now: datetime, zone: str) -> datetime | None:
 
 
 def _day_after(said: str) -> str:
-    """The day after, if the text is a day, since a day counts whole; else unchanged."""
+    """The next day if the text is a day, because a day counts whole; else unchanged."""
     try:
         return (date.fromisoformat(said.strip()) + timedelta(days=1)).isoformat()
     except (ValueError, OverflowError):

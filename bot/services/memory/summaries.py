@@ -1,4 +1,4 @@
-"""Summaries for people: of a conversation, of agents, of days and weeks, as far as the caller may know them."""
+"""Summaries for people, limited to what the caller may know: of conversations, agents, days and weeks."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -22,7 +22,7 @@ from scheduler.descriptions import date_words
 from texts import _, gettext_noop, sentence
 
 _NEWEST, _MOST = 3, 60
-_SESSIONS = 5  # recent ones, shown with what agents did
+_SESSIONS = 5  # recent ones, shown with the agents' activity
 _NO_SUMMARIES = gettext_noop("There are no summaries to show here yet.")
 
 
@@ -36,12 +36,12 @@ _KINDS = {"agent": gettext_noop("recently"), "session": gettext_noop("earlier co
 
 
 class SummaryRow(Row):
-    """A summary: of what, whose or when, where that is known, and by which model it was written."""
+    """A summary: its subject, agent and time where known, and the model that wrote it."""
 
     of: str
     name: str
     title: str = Field(default="", exclude=True)
-    """Its name for people, if that is another."""
+    """Its name for people, if different."""
     heard_in: str
     audience: str = Field(exclude=True)
     messages: int | None

@@ -1,4 +1,4 @@
-"""What agents did on their own overnight and why, for people; and undoing it."""
+"""Reports what agents did on their own overnight and why, and undoes it."""
 
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, time, timedelta
@@ -64,7 +64,7 @@ _DEEDS = {
 
 
 class TurnWrites(Struct, frozen=True):
-    """What turns changed in blocks that a scope may see (`hidden`: may not) and in entries, and what they arranged."""
+    """What turns changed in blocks that a scope may see (`hidden`: may not) and in entries, and what they scheduled."""
 
     blocks: Sequence[tuple[NamedBlock, ChangeLog, Sequence[Change]]]
     entries: Sequence[JournalEntry]
@@ -72,7 +72,7 @@ class TurnWrites(Struct, frozen=True):
     hidden: int = 0
 
     def only(self, part: str) -> "TurnWrites":
-        """One block or one entry of it, as `TurnRow.parts` names them; all without a name."""
+        """The writes to one block or entry, as `TurnRow.parts` names them; all without a name."""
         if not part:
             return self
         blocks = [each for each in self.blocks if _block_part(each[0]) == part]
@@ -88,7 +88,7 @@ def _entry_part(noted: JournalEntry) -> str:
 
 
 class TurnRow(Row):
-    """A turn that an agent took by itself: why, what it wrote where, and what it said; or, without one, a remark."""
+    """A turn that an agent started by itself: its reason, writes and answer; without a turn, a remark."""
 
     at: datetime | None = Field(default=None, validation_alias="started_at")
     turn: TurnId | None = Field(default=None, validation_alias="id")
@@ -98,7 +98,7 @@ class TurnRow(Row):
     why: tuple[str, ...] = ()
     wrote: tuple[str, ...] = ()
     parts: tuple[str, ...] = Field(default=(), exclude=True)
-    """The block or entry of each line of `wrote`, by which it can be undone alone."""
+    """The block or entry of each line of `wrote`, which can be undone separately."""
     said: tuple[str, ...] = ()
     text: str
 
@@ -131,7 +131,7 @@ class UnattendedTurns(ZonedService, frozen=True):
         listed = [TurnRow(at=at, text=_(words)) for at, words in undone]
         listed += [_turn_row(rows, turn, found, caller.scope) for turn in turns]
         if who_may.rank_of(self.people, caller.approver) is not Rank.OWNER:
-            return Listing.of(listed, empty)  # to others, not even how much there is elsewhere
+            return Listing.of(listed, empty)  # others do not even learn the amount elsewhere
         if (more := unattended_turns.count_elsewhere(rows, period.start, period.end, turns)) > 0:
             one, many = ngettext_noop("{count} turn that you cannot see here", "{count} turns that you cannot see here")
             listed.append(TurnRow(text=ngettext(one, many, more)))
@@ -144,7 +144,7 @@ class UnattendedTurns(ZonedService, frozen=True):
     async def undo(
         self, caller: Caller, night: _Night = "", agent: _Only = "", turn: _OneTurn = None, part: _Part = ""
     ) -> Listing[UndoneRow]:
-        """All in one unit of work; what somebody changed since stays, and is named."""
+        """Undo everything in one transaction; what has been changed since stays, and is named."""
         period, who = self._period(night), caller.approver
         done = await commit(self.database, lambda tx: self._undo(tx, caller, period, agent, turn, part))
         back = sum(item.state != "left" for item in done)
@@ -206,7 +206,7 @@ class UnattendedTurns(ZonedService, frozen=True):
         return _item(what, "undone", counted)
 
     def _entries(self, tx: Tx, noted: Sequence[JournalEntry]) -> list[UndoneRow]:
-        """Restore each entry from before the night, unless somebody has changed it since."""
+        """Restore each entry to its state before the night, unless somebody has changed it since."""
         now = self.clock()
         by_entry = sorted(noted, key=lambda each: (each.entry, each.id))
         done = []
@@ -233,7 +233,7 @@ class UnattendedTurns(ZonedService, frozen=True):
 
 
 def written(rows: Rows, turns: Sequence[UnattendedTurn], scope: Scope, period: Period) -> TurnWrites:
-    """What turns wrote, found by writer."""
+    """The writes of turns, found by writer."""
     wanted = {identifier for turn in turns for identifier in turn.all}
     if not wanted:
         return TurnWrites((), (), ())

@@ -44,10 +44,10 @@ from sources.discord.markup import message_link
 from sources.text import one_line
 from texts import _, gettext_noop, ngettext
 
-_LOOKS, _LOOK_SECONDS = 20, 0.1  # tries for a message that was seen just before its id was stored
+_LOOKS, _LOOK_SECONDS = 20, 0.1  # tries to find a message whose id may not be stored yet
 
-_LISTED = 10  # memories, besides blocks
-_SHORT, _FULL = 160, 1_500  # characters of a quote in a list, and of a single memory
+_LISTED = 10  # memories, not counting blocks
+_SHORT, _FULL = 160, 1_500  # length of a quote in a list, and of a single memory
 _LINK = re.compile(r"https://(?:\w+\.)?discord(?:app)?\.com/channels/(?:@me|\d+)/\d+/")
 _NO_ANSWER = gettext_noop("I have not given an answer here that I can explain to you.")
 _NOT_KNOWN = gettext_noop(
@@ -96,7 +96,7 @@ class CorrectEntry(OpenEntry):
 
 
 class MemoryRow(Row):
-    """A memory that an answer used: what it is, when and by whom it was said, and who can read it where."""
+    """A memory that an answer used: its text, time, speaker and audience."""
 
     kind: str
     id: str
@@ -111,7 +111,7 @@ class MemoryRow(Row):
     said: bool = Field(exclude=True)
     noted: bool = Field(default=False, exclude=True)
     mine: bool = Field(exclude=True)
-    """Whether it holds words of the reader alone."""
+    """Whether it contains only the reader's words."""
     changes: tuple[Change, ...] = Field(exclude=True)
     """What the caller may do to it."""
 
@@ -147,23 +147,23 @@ class MemoryRow(Row):
 
 
 class Explanation(Result):
-    """What one answer used: each memory with its origin, then what ran, and what is only counted."""
+    """The sources of one answer: each memory with its origin, then the tools that ran, and the rest as counts."""
 
     turn: str
     answer: str = ""
     memories: tuple[MemoryRow, ...]
     tools: tuple[str, ...]
     called: Mapping[str, str] = Field(default={}, exclude=True)
-    """What people read in place of the tools' names, where it is another."""
+    """Names of tools for people, where they differ."""
     vain: int
-    """How many calls of tools searched and found nothing."""
+    """Number of searches that found nothing."""
     hidden: int
     gone: int
     recorded: bool
 
     @property
     def changeable(self) -> tuple[MemoryRow, ...]:
-        """Those to which the caller may do something."""
+        """The memories that the caller may change."""
         return tuple(each for each in self.memories if each.changes)
 
     def lines(self, markup: Markup) -> list[str]:
@@ -177,7 +177,7 @@ class Explanation(Result):
         lines += _numbered(found[:_LISTED], 1, markup)
         if (more := len(found) - _LISTED) > 0:
             lines.append(ngettext("{count} more, not shown here.", "{count} more, not shown here.", more))
-        if kept:  # in Markdown a list begins after a paragraph, unless at 1, and a quotation goes on without a break
+        if kept:  # without a blank line, Markdown continues a quotation, and no list begins above 1
             lines += ["", _("What I always see:"), ""] if lines and lines[-1] else [_("What I always see:"), ""]
         lines += [*_numbered(kept, len(found) + 1, markup), *([""] if kept else [])]
         if self.hidden:
@@ -203,7 +203,7 @@ class ItemExplanation(Result):
 
     @property
     def changeable(self) -> tuple[MemoryRow, ...]:
-        """It, where the caller may do something to it."""
+        """The memory if the caller may change it, else None."""
         return (self.row,) if self.row.changes else ()
 
     def lines(self, markup: Markup) -> list[str]:
@@ -211,7 +211,7 @@ class ItemExplanation(Result):
 
 
 class Correctable(Result):
-    """The words of an entry that a form opens with."""
+    """The text of an entry with which a form opens."""
 
     id: str
     text: str
@@ -220,7 +220,7 @@ class Correctable(Result):
 
 
 class Why(MemoryService, frozen=True):
-    """`tools` returns an agent's tools."""
+    """Why something was said; `tools` returns an agent's tools."""
 
     tools: Callable[[Agent], Toolset]
 
@@ -241,7 +241,7 @@ class Why(MemoryService, frozen=True):
 
     @operation("why.forget", "Forget a memory that an answer used", Action.CHANGE_OWN, _CHANGES)
     def forget(self, tx: Tx, caller: Caller, arguments: OneMemory) -> str:
-        """With the words that it came from, as far as they are the caller's."""
+        """Forget a memory and, if they are the caller's, the messages it came from."""
         now = self.clock()
         found = self._permitted(tx, caller, Change.FORGET, arguments.kind, arguments.id)
         if found.kind == "message":
@@ -257,7 +257,7 @@ class Why(MemoryService, frozen=True):
 
     @operation("why.correct", "Correct an entry that an answer used", Action.CHANGE_OWN, FORM)
     def correct(self, tx: Tx, caller: Caller, arguments: CorrectEntry) -> str:
-        """Rewrite it, unless it was changed since the form was opened."""
+        """Rewrite a memory, unless it was changed since the form was opened."""
         now = self.clock()
         found = self._permitted(tx, caller, Change.CORRECT, "entry", arguments.id)
         try:
@@ -314,7 +314,7 @@ class Why(MemoryService, frozen=True):
             stay,
         )
 
-    # ------------------------------------------------------------------ the answer
+    # ------------------------------------------------------------------ answers
 
     def _newest(self, rows: Rows, caller: Caller) -> Explanation:
         turn = why.newest_answer(rows, caller.place, caller.scope)
@@ -377,7 +377,7 @@ def _kept_apart(memory: Memory) -> bool:
 
 def _held(memory: Memory) -> MemoryRights:
     changes = {"entry": tuple(Change), "message": (Change.FORGET, Change.NARROW)}.get(memory.kind, ())
-    if not memory.said:  # an answer of ours: people may have it forgotten, but did not write it
+    if not memory.said:  # an agent's answer: people may have it forgotten, but did not write it
         changes = tuple(each for each in changes if each is Change.FORGET)
     return MemoryRights(memory.people, memory.audience, changes)
 
@@ -397,7 +397,7 @@ def _forget_message(tx: Tx, message: Message, now: datetime) -> str:
 
 
 def _numbered(memories: Sequence[MemoryRow], start: int, markup: Markup) -> list[str]:
-    """What only the owner can read, the owner is told; that it all is needs no saying."""
+    """Numbered lines with each memory's readers, unless only the owner can read all of them."""
     told = any(each.audience != OWNER for each in memories)
     return [f"{n}. {each.quoted(markup, _SHORT, readers=told)}" for n, each in enumerate(memories, start)]
 

@@ -1,9 +1,9 @@
-"""Decides who may talk to the agents: strangers with pairing codes; people, roles and guilds let in or shut out.
+"""Decides who may talk to the agents: strangers by pairing code; people, roles and guilds by rules.
 
-A stranger who writes directly gets a code, once; the message is neither read nor stored, and no model is asked. The
-owner gets a card that says who asks and from where, and decides by a button; or the owner gets the code from the
-stranger in another way and enters it, which proves whose account it is. A decision lasts until it is withdrawn, also
-across restarts.
+A stranger who writes directly gets a code, once; the message is neither read nor stored, and no model is called. The
+owner gets a card that says who asks and from where, and decides with a button; or the owner gets the code from the
+stranger through another channel and enters it, which proves whose account it is. A decision lasts until it is
+withdrawn, also across restarts.
 """
 
 import asyncio
@@ -46,9 +46,9 @@ from texts import _, gettext_noop, language
 _PAIRING = commit_point("admission.pairing")
 
 _SIGNS = "23456789ABCDEFGHJKMNPQRSTVWXYZ"
-"""The characters of codes: digits and capital letters that cannot be confused."""
-_LENGTH = 8  # 30**8 codes; only people in charge can try one
-_QUEUE = 100  # strangers who wait for their code; more get none
+"""The alphabet of codes: digits and capital letters that cannot be confused."""
+_LENGTH = 8  # 30**8 codes; only admins and the owner can try one
+_QUEUE = 100  # strangers with an open code; others get none
 _REMEMBERED = 1_000
 _SERVERS = 5  # on a card
 PAIRING = "pairing"
@@ -102,7 +102,7 @@ class SubjectArguments(Arguments):
 
     @property
     def named(self) -> str:
-        """The one that was named. Raises UserError."""
+        """A subject as typed, in its stored form. Raises UserError."""
         if self.server and not self.server.strip().isdecimal():
             raise UserError(
                 "Choose a server that I know, or give its ID: in Discord's developer mode, *Copy Server ID* copies it."
@@ -115,7 +115,7 @@ class SubjectArguments(Arguments):
 
 
 class WaitingRow(Row):
-    """A stranger who was told a code, which comes from them alone."""
+    """A stranger with an open code; the code is not shown, because it must come from the stranger."""
 
     person: PersonId
     name: str
@@ -124,7 +124,7 @@ class WaitingRow(Row):
 
 
 class RuleRow(Row):
-    """Somebody who was let in or shut out; without a time that stands in the configuration."""
+    """A rule that admits or blocks somebody; without a time it comes from the configuration."""
 
     subject: str
     rule: Rule
@@ -146,7 +146,7 @@ class RuleRow(Row):
 
 @dataclass
 class Access:
-    """Lets in and shuts out, for one constellation. `resume` delivers queued messages."""
+    """Admits and blocks people in one constellation. `resume` delivers queued messages."""
 
     titles: ClassVar = {
         "pair": "Manage pairing requests from new people",
@@ -158,7 +158,7 @@ class Access:
     clock: Clock
     resume: Callable[[], None]
     configured: Mapping[str, Rule]
-    """The configured rules by subject, shown beside later decisions."""
+    """The configured rules by subject, shown next to later decisions."""
     notices: Notices
     endpoints: Mapping[str, Endpoint]
     rules: dict[str, Rule] = field(default_factory=dict, init=False)
@@ -175,7 +175,7 @@ class Access:
     # ------------------------------------------------------------------ strangers
 
     def unknown_wrote(self, unknown: UnknownPerson) -> None:
-        """An unknown person wrote: send them a code, unless they got one already."""
+        """Send an unknown person who wrote a code, unless they have one already."""
         if self._told.get(unknown.speaker.id, self.clock()) > self.clock() or self._unknown.full():
             return
         self._unknown.put_nowait(unknown)
@@ -206,7 +206,7 @@ class Access:
             self.resume()
 
     def _show_owner(self, tx: Tx, unknown: UnknownPerson, now: datetime) -> None:
-        """A card for each stranger, once a day."""
+        """Show the owner a card for each stranger, once a day."""
         stranger, place = unknown.speaker, self.notices.place
         key = f"{PAIRING}/{stranger.id}/{now:%Y-%m-%d}"
         press = outbox.PressButtons(PAIRING, stranger.id, _OFFERS, language())
@@ -214,14 +214,14 @@ class Access:
         outbox.add(tx, outbox.NewRow(key, place, text, OWNER, person=stranger.id, detail=detail), now)
 
     def _close_card(self, tx: Tx, person: str, words: str, now: datetime) -> None:
-        """Put the last decision on the card, in one line; an unsent card is withdrawn."""
+        """Put the last decision on the card, as one line; an unsent card is withdrawn."""
         for row in outbox.of_prefix(tx, f"{PAIRING}/{person}/"):
             if isinstance(row.detail, outbox.EditDetail) or outbox.withdraw(tx, row.id) or not row.content:
                 continue
             text = words.format(person=person_name(PersonId(person), row.source))
             outbox.add_edit(tx, row, to_text(now), text, now)
 
-    # ------------------------------------------------------------------ those in charge
+    # ------------------------------------------------------------------ admins and owner
 
     @operation("pair.list", "List pairing requests", Action.PEOPLE)
     def list_waiting(self, rows: Rows, _caller: Caller) -> Listing[WaitingRow]:
@@ -405,7 +405,7 @@ def _asked_in(request: PairingRequest) -> str:
 
 
 def _card(unknown: UnknownPerson, source: str) -> str:
-    """Who asks, and from where. Names are foreign text: on one line, without markup."""
+    """The card: who asks, and from where. Names are foreign text: on one line, without markup."""
     stranger, markup = unknown.speaker, Markdown()
     wants = _("**{who}** wants to talk to me.", who=markup.text(stranger.name))
     account = _("Account: {account}", account=person_name(stranger.id, source))

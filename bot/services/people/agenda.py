@@ -1,4 +1,4 @@
-"""Commands and buttons for reminders, events and quiet hours, everybody's own; `bot.agents.agenda` does the work."""
+"""Commands and buttons for a person's own reminders, events and quiet hours; `bot.agents.agenda` does the work."""
 
 from collections.abc import Callable
 from datetime import datetime, time, timedelta
@@ -82,14 +82,14 @@ class SetClocks(Arguments):
 
 
 class Clocks(Result):
-    """What is set; empty where nothing is."""
+    """The settings; empty if not set."""
 
     zone: str
     quiet_from: str
     quiet_until: str
     reminders: str
     usual: str = Field(exclude=True)
-    """The zone of who has set none."""
+    """The zone of people who have not set one."""
     note: str = Field(exclude=True)
 
     def lines(self, markup: Markup) -> list[str]:
@@ -108,7 +108,7 @@ class ReminderSet(Result):
     when: str
     note: str
     at: datetime = Field(exclude=True)
-    """When it comes first."""
+    """The first time it is due."""
     repeats: str = Field(exclude=True)
 
     def lines(self, markup: Markup) -> list[str]:
@@ -133,7 +133,7 @@ class ReminderRow(Row):
 
     @property
     def called(self) -> str:
-        """Also says when it comes, as several may have the same text."""
+        """The text with its first time, as several reminders may have the same text."""
         return ", ".join(filter(None, (self.text, self.ahead)))
 
     def line(self, markup: Markup) -> str:
@@ -157,7 +157,7 @@ class EventRow(Row):
 
 
 class CalendarRow(Row):
-    """One time at which a reminder comes or an event begins."""
+    """One occurrence of a reminder or event."""
 
     id: str
     at: datetime
@@ -170,7 +170,7 @@ class CalendarRow(Row):
 class Agenda(ZonedService, frozen=True):
     """The agendas of one constellation.
 
-    `changed` is called when something becomes due at another time, `queued` when a message is queued.
+    `changed` is called when the next due time changes, `queued` when a message is queued.
     """
 
     titles: ClassVar = {"remind": "Set and manage reminders", "events": "Manage your calendar"}
@@ -194,7 +194,7 @@ class Agenda(ZonedService, frozen=True):
         new = Reminder(text, caller.person, at.place, at.scope.audience, caller.trust)
         planned = reminding.plan(tx, new, when, self.people.selves(caller.person), self.zone, self.clock())
         kept = planned.reminder
-        alone = at is caller.alone or usual == "privately"  # when it is due, the setting decides
+        alone = at is caller.alone or usual == "privately"  # the setting is read when it is due
         elsewhere = alone and caller.location is not None and not caller.location.direct
         notes = (_(planned.note), _(reminding.PRIVATELY) if elsewhere else "")
         said = {"when": planned.when, "note": " ".join(filter(None, notes)), "at": planned.at}
@@ -303,19 +303,19 @@ class Agenda(ZonedService, frozen=True):
         note = _(" Reminders and events that already repeat keep their old time zone until you set them again.")
         return self._clocks(tx, caller, note if kept != before.zone else "")
 
-    # ------------------------------------------------------------------ inside
+    # ------------------------------------------------------------------ helpers
 
     def _clocks(self, rows: Rows, caller: Caller, note: str = "") -> Clocks:
         found = person_settings.of(rows, self.people.selves(caller.person))
         return Clocks.from_record(found, usual=self.zone, note=note)
 
     def _own(self, caller: Caller, *, rings: bool = False) -> tuple[Scope, tuple[PersonId, ...]]:
-        """What may be used of what they set, and all their accounts."""
+        """The scope of their own entries that may be used here, and all their accounts."""
         selves = self.people.selves(caller.person)
         return caller.scope_of_own(selves, rings=rings), selves
 
     def _reminder(self, tx: Tx, caller: Caller, which: str) -> Reminder:
-        """The reminder that is meant; by number, also one that may not be mentioned here. Raises Refused."""
+        """The reminder in question; a number also finds one that may not be mentioned here. Raises Refused."""
         if not (number := ending(tx, "reminders", which)):
             found = reminding.listing(tx, *self._own(caller, rings=True), self.zone)
             return reminding.find(found, which, self.zone_of(tx, caller))

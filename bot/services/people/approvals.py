@@ -1,4 +1,4 @@
-"""Requests and permissions of agents: answered from all interfaces, granted, revoked, and the log of them."""
+"""Requests and permissions of agents: answered from all interfaces, granted, revoked, and their log."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -88,7 +88,7 @@ class GrantPermit(Arguments):
 
 
 class RequestRow(Row):
-    """A request as it is shown to those whom it asks, without its arguments."""
+    """A request as shown to those who may answer it, without its arguments."""
 
     id: str
     agent: str
@@ -101,7 +101,7 @@ class RequestRow(Row):
     asked: datetime = Field(validation_alias="created_at")
     until: datetime = Field(validation_alias="expires_at")
     words: str = Field(default="", exclude=True)
-    """What it will do, as Markdown; empty if there are no words for it, and for what was said in direct messages."""
+    """A description in Markdown; empty if there is none, and for requests from direct messages."""
     name: str = Field(default="", exclude=True)
     called: str = Field(default="", exclude=True)
     """What people read in place of the tool's name."""
@@ -138,7 +138,7 @@ class RequestRow(Row):
 
 
 class GrantRow(Row):
-    """A lasting permission: what an agent may do, for whose ears, until when, and who said so."""
+    """A standing permission: what an agent may do, for which audience, until when, and who granted it."""
 
     id: str
     scope: str = Field(validation_alias="kind")
@@ -190,7 +190,7 @@ class GrantRow(Row):
 
 
 class PermitList(Result):
-    """What waits for the caller, and what was allowed for longer, where they may see that."""
+    """Requests that wait for the caller and, if they may see those, standing permissions."""
 
     requests: tuple[RequestRow, ...]
     grants: tuple[GrantRow, ...]
@@ -205,7 +205,7 @@ class PermitList(Result):
 
 
 class RequestDetails(Result):
-    """`words` is Markdown and says what it will do; empty if there are no words for it or it may not be read."""
+    """A request in full. `words` describes it in Markdown; empty if there is no description or it may not be read."""
 
     id: str
     text: str
@@ -236,7 +236,7 @@ class RecordRow(Row):
 
     @classmethod
     def of(cls, rows: Rows, line: Mapping[str, Any]) -> "RecordRow":
-        """With the name under which whoever did it spoke last."""
+        """The log entry, with the latest name of whoever decided."""
         person = line["person_id"]
         called = person_called(rows, PersonId(person), _OWNERS) if person else ""
         return cls(values={**line, "called": called})
@@ -252,7 +252,7 @@ class Record(Listing[RecordRow]):
 
 
 class Approvals(Service, frozen=True):
-    """The requests and lasting permissions of one constellation.
+    """The requests and standing permissions of one constellation.
 
     `resume` handles what an answer has queued; `tools` returns an agent's tools.
     """
@@ -344,9 +344,9 @@ class Approvals(Service, frozen=True):
 
     @operation("permits.grant", "Give an agent a permission in advance", Action.GRANT)
     def grant(self, tx: Tx, caller: Caller, arguments: GrantPermit) -> Entry[GrantRow]:
-        """A tool with arguments, or writing a block; for words of one audience.
+        """Grant a tool with arguments, or writing a block, for requests from one audience.
 
-        Beside the tools, `observations` is reading what other members of the agent's groups stored (`recall`).
+        Besides tools, `observations` allows reading what other members of the agent's groups stored (`recall`).
         """
         heard = caller.alone if caller.here is None else caller.here
         audience = _allowable(named_audience(arguments.audience) if arguments.audience else heard.scope.audience)
@@ -365,7 +365,7 @@ class Approvals(Service, frozen=True):
 
     @suggestions("requests")
     def suggest_requests(self, rows: Rows, caller: Caller) -> Suggestions:
-        """What can still be answered; what was allowed and is not carried out yet cannot."""
+        """Suggest requests that can still be answered; an approved one that has not run yet cannot."""
         found = [each for each in open_requests(rows, caller.approver) if each.status is Status.WAITING]
         return [self._request(rows, each).choice for each in found]
 
@@ -375,7 +375,7 @@ class Approvals(Service, frozen=True):
 
     @suggestions("permitted", within="agent")
     def suggest_permitted(self, rows: Rows, caller: Caller, agent: str) -> Suggestions:
-        """What the agent has, or where none is named any of them: its tools, and blocks if it can write them."""
+        """Suggest what the agent has, or any agent if none is named: its tools, and blocks if it can write them."""
         every = agents.agents(rows)
         having = [(each, self.tools(each)) for each in every if agent.casefold() in ("", each.name.casefold())]
         found = {name: tools.called(name) for _each, tools in having for name in tools.tools}
@@ -396,7 +396,7 @@ class Approvals(Service, frozen=True):
         return self.tools(agents.agent(rows, agent)).called(tool) or tool
 
     def _details(self, rows: Rows, request: int, who: Approver) -> RequestDetails:
-        """A request with all arguments, and its state, for those who are asked. Raises UserError."""
+        """A request with all arguments and its state, for those who may answer it. Raises UserError."""
         found = permission_requests.get(rows, RequestId(min(request, LARGEST)))
         if found is None or not may_answer(found, who.identities):
             raise UserError(_NO_REQUEST)
@@ -414,7 +414,7 @@ class Approvals(Service, frozen=True):
         number = await self.database.read(lambda rows: ending(rows, "permission_requests", request))
         ruling = await self.answer(number, caller.approver, verdict)
         if not ruling.counted:
-            # A person who is not asked does not learn whether there is one.
+            # People who may not answer it do not learn whether it exists.
             asked = ruling.request is not None and may_answer(ruling.request, caller.approver.identities)
             raise UserError(ruling.words if asked else _(_NO_REQUEST))
         return PermitAnswer(id=str(number), text=ruling.words)
@@ -449,12 +449,12 @@ class Approvals(Service, frozen=True):
 
 
 def open_requests(rows: Rows, who: Approver) -> list[Request]:
-    """The open requests that ask this person, newest first."""
+    """The open requests that this person may answer, newest first."""
     return [each for each in permission_requests.of_status(rows, _OPEN, 1000) if may_answer(each, who.identities)]
 
 
 def _subject(rows: Rows, subject: str) -> str:
-    """What a request or grant is about; a block with its owner's name, not the id."""
+    """The subject of a request or grant; a block with its owner's name instead of the id."""
     of, slash, label = subject.partition("/")
     names = {each.id: each.name for each in agents.every_agent(rows)} | {CONSTELLATION_OWNER: "everybody"}
     name = names.get(AgentId(of)) if slash else None

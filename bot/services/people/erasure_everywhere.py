@@ -1,9 +1,9 @@
-"""Erases a person everywhere: begun durably, resumed after a crash, finished with a receipt.
+"""Erases a person everywhere: started durably, resumed after a crash, finished with a receipt.
 
 One erasure runs at a time. In each constellation it is one transaction (`memory.erasure.one_constellation`) over the
 tables that `memory.erasure.personal_tables` lists; then the file is rewritten without free pages, its log is emptied,
-and finally every file of the data folder is searched for words of the person that were sampled before. These are only
-in memory, so a job resumed after a crash may have none.
+and finally every file of the data folder is searched for words of the person that were sampled before. The samples are
+kept only in memory, so a job resumed after a crash may have none.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ _ERASE = commit_point("privacy.erase")
 _IDENTITIES = commit_point("privacy.identities")
 _RECEIPT = commit_point("privacy.receipt")
 
-_LOG_SECONDS = 10.0  # to empty a log that a reader holds; each try may wait for it as long as a write does
+_LOG_SECONDS = 10.0  # to empty a log that a reader holds; each try may wait as long as a write
 _LOG_PAUSE = 0.1
 
 _log = Log("bot.services.people.erasure_everywhere")
@@ -52,8 +52,8 @@ Alone: TypeAlias = Callable[[], AbstractAsyncContextManager[None]]
 class Eraser:
     """Erases people from one data folder.
 
-    `settle` waits until earlier messages are stored; `moved` makes running turns look again; `erased` is awaited before
-    the receipt, so that no cache holds what the files no longer have.
+    `settle` waits until earlier messages are stored; `moved` makes running turns reload; `erased` is awaited before the
+    receipt, so that no cache holds what the files no longer have.
     """
 
     constellations: Constellations
@@ -63,9 +63,9 @@ class Eraser:
     moved: Callable[[ConstellationId, Sequence[TurnId]], None]
     erased: Reloaded
     unshow: Callable[[Tx, PersonId, datetime], None]
-    """Queues the removal of the person's words from what others were shown, in the erasure's transaction."""
+    """Queues, in the erasure's transaction, the removal of the person's words from delivered messages."""
     deliver: Callable[[ConstellationId], None]
-    """Delivers what that queued in a constellation."""
+    """Delivers the queued removals of a constellation."""
     alone: Alone
     _woken: asyncio.Event = field(default_factory=asyncio.Event, init=False)
     _waiting: dict[ErasureId, list[asyncio.Future[Erasure]]] = field(default_factory=dict, init=False)
@@ -74,7 +74,7 @@ class Eraser:
 
     @classmethod
     def at_rest(cls, constellations: Constellations, folder: Path, clock: Clock) -> "Eraser":
-        """For a data folder that no service uses: nothing is received, shown, delivered or cached there."""
+        """An eraser for a data folder that no service uses: nothing is received, delivered or cached."""
 
         async def nothing() -> None:
             return None
@@ -85,7 +85,7 @@ class Eraser:
         return cls(constellations, folder, clock, nothing, nobody, nothing, nobody, nobody, nullcontext)
 
     async def erase_all(self, people: Sequence[PersonId], asked_by: PersonId) -> list[Erasure]:
-        """Erase every account of a person; returns the erasures with their receipts. All are begun, or none.
+        """Erase every account of a person and return the erasures with their receipts. All are started, or none.
 
         Canceling the caller does not stop it. Raises UserError if it could not be finished; the next start resumes it.
         """
@@ -181,7 +181,7 @@ class Eraser:
         return Erasure(erasure.id, person, erasure.asked_by, erasure.begun_at, to_text(now), receipt)
 
     async def _telling(self, constellations: Iterable[Constellation], words: list[str]) -> list[str]:
-        """Without words that are in our files anyway, or in agents' initial texts."""
+        """The sample without words that are in our files anyway, or in agents' initial texts."""
         begun = await asyncio.to_thread(beginning_texts)
         others = [word for word in words if word.casefold() not in begun]
         found = await self.constellations.registry.read(lambda rows: byte_search.distinctive(rows, others))
@@ -224,7 +224,7 @@ class Eraser:
         return {"name": "accounts", "file": registry.path.name, "before": before, "after": after, "answers": 0}
 
     async def _described(self, left: byte_search.RemainingSamples, words: Sequence[str]) -> dict[str, Any]:
-        """A file that still has words; for an open constellation with the tables, since others may have said them."""
+        """A file that still has words; in an open constellation with the tables, because others may have said them."""
         found: dict[str, Any] = asdict(left)
         for constellation in self.constellations.all():
             if not left.copy and (self.folder / left.file) == constellation.path:

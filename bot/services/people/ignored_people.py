@@ -1,4 +1,4 @@
-"""Whose messages are neither stored nor answered in any constellation: those of people who paused or opted out."""
+"""People who paused or opted out: their messages are neither stored nor answered in any constellation."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -20,7 +20,7 @@ _Stored: TypeAlias = tuple[dict[PersonId, tuple[PrivacyChoice, str]], dict[Perso
 
 
 def _stored(rows: Rows) -> _Stored:
-    """People's choices, and the times of those that they ended."""
+    """People's choices, and the times of ended ones."""
     return privacy_choices.choices(rows), privacy_choices.ended(rows)
 
 
@@ -31,7 +31,7 @@ class Choices:
     constellations: Constellations
     clock: Clock
     selves: Selves
-    """Every account of a person: a choice with one of them applies to all."""
+    """Every account of a person; a choice made with one of them applies to all."""
     _held: dict[PersonId, tuple[PrivacyChoice, str]] = field(default_factory=dict, init=False)
     _ended: dict[PersonId, list[tuple[str, str]]] = field(default_factory=dict, init=False)
 
@@ -40,11 +40,11 @@ class Choices:
         self._held, self._ended = await self.constellations.registry.read(_stored)
 
     def ignored(self, person: PersonId | None) -> bool:
-        """Whether nothing that this person says is stored or answered."""
+        """Whether this person's messages are neither stored nor answered."""
         return person is not None and bool(self._held) and self.of(person) is not None
 
     def ignored_at(self, person: PersonId | None, said: datetime) -> bool:
-        """The same, or whether it was so when they said it: a platform's history may still have the message."""
+        """Whether they are ignored, or were at that time: a platform's history may still have the message."""
         if person is None or not self._ended:
             return self.ignored(person)
         at = to_text(said)
@@ -59,7 +59,7 @@ class Choices:
         return (chosen := self.of(person)) is not None and chosen[0] is PrivacyChoice.OPTED_OUT
 
     async def choose(self, person: PersonId, choice: PrivacyChoice | None) -> None:
-        """Store a choice durably for all accounts of a person; None ends it. An account that is unlinked keeps it."""
+        """Store a choice durably for all accounts of a person; None ends it. An account unlinked later keeps it."""
         now, people = self.clock(), self.selves(person)
 
         def work(tx: Tx) -> _Stored:
@@ -73,7 +73,7 @@ class Choices:
                 await self.follow(database)
 
     async def follow(self, database: Database) -> None:
-        """Copy to a constellation whose words are not shown to others."""
+        """Copy the choices to a constellation, whose search hides those people's words from others."""
         chosen = {person: since for person, (_, since) in self._held.items()}
         if await database.read(hidden_people.chosen) != chosen:
             await database.write(_FOLLOW, lambda tx: hidden_people.choices(tx, chosen))

@@ -1,7 +1,7 @@
-"""Commands about people: linked accounts, who talked to agents, their states, and what is known about them.
+"""Commands for people: linked accounts, who talked to agents, their states, and what is known about them.
 
-A link says who a person is. Rights still belong to the account: nobody becomes owner, admin or approved by a link. The
-owner's ids are linked by configuration. Other links are made by codes that both accounts enter.
+A link says that accounts are one person. Rights stay with the account: a link makes nobody owner, admin or approved.
+The owner's ids are linked by configuration; other links need codes entered from both accounts.
 """
 
 from collections import defaultdict, deque
@@ -68,7 +68,7 @@ class AccountList(Listing[AccountRow]):
 class Accounts:
     """Links and unlinks accounts. `people.links` always equals the store.
 
-    `settle` waits until earlier messages are stored; `moved` makes running turns look again.
+    `settle` waits until earlier messages are stored; `moved` makes running turns reload.
     """
 
     titles: ClassVar = {"link": "Link your accounts on different platforms"}
@@ -159,7 +159,7 @@ class Accounts:
         return report(text, person=person)
 
     async def narrow(self) -> None:
-        """After an unlink, stop running and waiting work from combining accounts of different people."""
+        """After an unlink, stop running and waiting work that combines accounts of different people."""
         for each in self.constellations.all():
             async with self.constellations.use(each.id) as database:
                 await self.narrow_here(each.id, database)
@@ -187,7 +187,7 @@ _MOST = 500
 
 
 NOTHING = "none"
-"""Entered as a state, it clears the last one."""
+"""The input that clears the last state."""
 
 
 _State = Annotated[
@@ -228,7 +228,7 @@ class TripleRow(Row):
 
 
 class Graph(Result):
-    """What is known of whom; `total` of all that the caller may know."""
+    """What is known about people; `total` counts all that the caller may know."""
 
     about: str
     total: int
@@ -239,7 +239,7 @@ class Graph(Result):
 
 
 class KnownPeople(MemoryService, frozen=True):
-    """Who talked to agents of one constellation, what is known about them, and how they say they are."""
+    """People who talked to agents of one constellation, what is known about them, and their states."""
 
     @operation("people.known", "List who has talked to agents, and when they last did", Action.PEOPLE, AT_TERMINAL)
     def list_known(self, rows: Rows, caller: Caller) -> Listing[KnownRow]:
@@ -257,7 +257,7 @@ class KnownPeople(MemoryService, frozen=True):
         found, total = graph.shown(rows, about, caller.scope, limit)
         return Graph(about=about, total=total, triples=tuple(map(TripleRow.from_record, found)))
 
-    # ------------------------------------------------------------------ how they are
+    # ------------------------------------------------------------------ states
 
     @operation("state", "Show or set how you are doing, which can decide who answers you", Action.KEEP, KEEPS)
     async def state(self, caller: Caller, state: _State = None) -> str:
@@ -276,7 +276,7 @@ class KnownPeople(MemoryService, frozen=True):
         return sorted({said for said in found if said}, key=str.casefold)
 
     async def _seen(self, person: PersonId, scope: Scope) -> str:
-        """A person's latest state, as far as it is known here."""
+        """A person's latest state, if it may be known here."""
         people = self.people.selves(person)
         found = await self.database.read(lambda rows: person_states.of(rows, people, scope, self.clock()))
         known = ", ".join(await self._known())

@@ -1,6 +1,6 @@
-"""A person's own copy of what is kept about them: a ZIP archive with a text to read, all of it as JSON, and its schema.
+"""A person's export of the data stored about them: a ZIP archive with a readable text, all data as JSON, and a schema.
 
-What an export contains is decided in `memory.erasure.personal_tables`.
+`memory.erasure.personal_tables` decides what an export contains.
 """
 
 import io
@@ -24,9 +24,9 @@ _TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", type(
 
 
 def packed(everything: Mapping[str, Any], titles: Mapping[str, str], zone: str, clean: Callable[[str], str]) -> bytes:
-    """The archive; `titles` are those of the stores, and `clean` takes out what may not be shown.
+    """The archive; `titles` name the stores, and `clean` removes what may not be shown.
 
-    The text to read has its times in `zone`.
+    Times in the readable text are in `zone`.
     """
     data = clean(json.dumps(everything, ensure_ascii=False, indent=1))
     shown = json.loads(data)
@@ -43,7 +43,7 @@ def packed(everything: Mapping[str, Any], titles: Mapping[str, str], zone: str, 
 
 
 def readable(everything: Mapping[str, Any], titles: Mapping[str, str], zone: str) -> Iterator[str]:
-    """What was said and remembered, as Markdown; numbers and records are in the JSON alone."""
+    """What was said and remembered, as Markdown; numbers and records are only in the JSON."""
     yield f"# {_('Everything kept about you')}"
     yield ""
     at = _clock(everything["exported_at"], zone)
@@ -57,7 +57,7 @@ def readable(everything: Mapping[str, Any], titles: Mapping[str, str], zone: str
 
 
 def _line(row: Mapping[str, Any], zone: str) -> str:
-    """A row with words as an item of a list; empty for any other, as for what a tool returned to an agent."""
+    """A row of text as a list item; empty for any other row, such as a tool's result."""
     if row.get("role") == "tool":
         return ""
     text = next((row[name] for name in _TEXTS if isinstance(row.get(name), str) and row[name]), "")

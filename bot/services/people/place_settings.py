@@ -1,7 +1,7 @@
 """Settings by command while the service runs: channel modes, routing and models of places, and people's languages.
 
-A setting is a row, so it lasts; it overrides the configuration for the same place, and a narrower place overrides a
-wider one, whichever it comes from. Sources and router always read the current mappings.
+A setting is stored as a row, so it lasts. It overrides the configuration for the same place, and a narrower place
+overrides a wider one, whatever the origin. Sources and the router always read the current mappings.
 """
 
 from collections.abc import Callable, Mapping
@@ -69,12 +69,12 @@ class AccountSettings:
     selves: Selves
     """All accounts of a person."""
     started: str = field(default_factory=spoken)
-    """The language with which the program was started."""
+    """The language that the program was started with."""
     held: StoredSettings = field(default_factory=dict, init=False)
     modes: dict[str, str] = field(default_factory=dict, init=False)
     """Modes by "discord:<channel, category or guild>"; the source uses the same object."""
     resumed: dict[str, Callable[[], None]] = field(default_factory=dict, init=False)
-    """Called when a source is resumed, to read what was missed; missing for a source that is not connected."""
+    """Called when a source is resumed, to read missed messages; absent for a source that is not connected."""
 
     async def load(self) -> None:
         """Read the settings; call this before accepting any message, and after an erasure."""
@@ -100,7 +100,7 @@ class AccountSettings:
         return next((each.value for each in chosen if each is not None), "")
 
     def spoken(self, person: PersonId) -> str:
-        """The language for messages to a person: their choice, else the owner's."""
+        """The language of messages to a person: their choice, else the owner's."""
         return self.language(person) or self.language(PERSON) or self.started
 
 
@@ -154,25 +154,25 @@ _Language = Annotated[
 
 
 class ModeRow(Row):
-    """A channel or server of Discord and which messages are answered there."""
+    """A Discord channel or server, and which of its messages are answered."""
 
     place: str
     name: str
     mode: str = Field(validation_alias="value")
     at: str
-    """Where that was said: the place itself, its server, or, empty, nowhere."""
+    """Where that was set: the place itself, its server, or nowhere (empty)."""
     decided: bool
-    """By command, and not in the configuration."""
+    """Set by command, not by the configuration."""
     phrase = gettext_noop("{place} {name}: {mode}")
     suggested = "name"
 
 
 class PlaceSetting(Result):
-    """What holds in a place, and who said so: at which of the place's levels, and whether by command."""
+    """A setting that applies in a place, and its origin: the level of the place, and whether a command set it."""
 
     done: str = Field(exclude=True)
     words: str
-    """With the value in braces."""
+    """A text with the value in braces."""
     value: str
     at: str = ""
     guild: str = Field(default="", exclude=True)
@@ -200,9 +200,9 @@ class Places:
     clock: Clock
     accounts: AccountSettings
     configured: Mapping[str, str] = field(default_factory=dict)
-    """The modes of places that the configuration names."""
+    """The modes of places in the configuration."""
     usual: str = "mention"
-    """The mode of all others."""
+    """The mode of all other places."""
     models: tuple[str, ...] = (OFFLINE,)
     """The configured models, starting with the one of most agents."""
     _held: StoredSettings = field(default_factory=dict, init=False)
@@ -217,14 +217,14 @@ class Places:
         self.answering.decided.clear()
         self.answering.decided.update(routed)
 
-    # ------------------------------------------------------------------ decisions
+    # ------------------------------------------------------------------ settings
 
     @operation("mode.list", "Show which messages I respond to in each channel", Action.STEER, AT_TERMINAL)
     @suggestions("places with modes")
     def list_modes(self, rows: Rows, caller: Caller) -> Listing[ModeRow]:
-        """Of channels that were heard, of their servers, and wherever else it was decided.
+        """List the modes of known channels and servers, and of every other place that has a setting.
 
-        In which category a channel is, only Discord knows: a mode of its category is listed by itself.
+        Only Discord knows the category of a channel, so the mode of a category is listed separately.
         """
         return Listing.of(self._modes(rows, caller).values(), _("No messages from Discord channels yet."))
 
@@ -319,7 +319,7 @@ class Places:
         return _(words, language=_LANGUAGES[spoken()])
 
     async def bind(self, subject: str, group: str | None, who: Approver) -> str:
-        """Set the group of a place, by its name; None returns to the configuration. Raises UserError."""
+        """Set the group of a place by name; None returns to the configuration. Raises UserError."""
         value = None if group is None else find(await self.groups(), group, NO_GROUP).id
         return await self.decide("group", subject, value, who)
 
@@ -399,7 +399,7 @@ def _binding(where: Location, reach: Literal["channel", "server"]) -> str:
 
 
 def _level(where: Location, reach: Reach) -> str:
-    """The name of the channel, of what contains it, or of its server. Raises UserError."""
+    """The name of the channel, its category, or its server. Raises UserError."""
     if reach == "server" and where.guild:
         return where.guild
     if reach == "channel":

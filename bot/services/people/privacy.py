@@ -1,6 +1,6 @@
-"""What is kept about people, and what they can do with it: see, export, pause, erase.
+"""Data stored about people, and what they can do with it: see, export, pause, erase.
 
-Everybody for themselves; the owner for anybody. `ignored_people` knows whose messages are ignored.
+Everybody may do so for themselves, the owner for anybody. `ignored_people` knows whose messages are ignored.
 """
 
 import asyncio
@@ -43,7 +43,7 @@ _SURE = gettext_noop(
 )
 _SEES = Options(default=True)
 _EXPORTS = Options(changes=True, seconds=300.0, suffix="zip")
-"""It is logged, since the owner can export others' direct messages: never by a link, or with a read-only token."""
+"""Logged, because the owner can export others' direct messages: never through a link or with a read-only token."""
 _ERASES = Options(changes=True, asks=True, seconds=None)
 _log = Log("bot.services.people.privacy")
 _Person = Annotated[
@@ -99,7 +99,7 @@ WORDS = {
     "admission": (gettext_noop("access"), gettext_noop("pairing requests and approvals")),
     "identities": (gettext_noop("account records"), gettext_noop("user IDs, links and sign-ins")),
 }
-"""What each store holds, as shown to whoever asks."""
+"""The content of each store, as described to the caller."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class FileCounts:
 
 @dataclass(frozen=True)
 class FoundWords:
-    """A file in which words of an erased person stand still."""
+    """A file that still contains words of an erased person."""
 
     file: str
     copy: bool
@@ -172,7 +172,7 @@ class OldCopy:
 
 
 class Receipt(Result):
-    """What came of an erasure; `others` are those of the person's other accounts."""
+    """The outcome of an erasure; `others` are those of the person's other accounts."""
 
     id: str
     person: str
@@ -205,7 +205,7 @@ class Receipt(Result):
         ]
 
     def own_lines(self, markup: Markup) -> list[str]:
-        """Of this account."""
+        """The lines for this account."""
         technical = source() == "terminal"
         return [
             _("Erased on {from_text}.{id}", from_text=markup.time(from_text(self.done_at)), id=markup.number(self.id)),
@@ -215,7 +215,7 @@ class Receipt(Result):
         ]
 
     def _remaining(self, markup: Markup) -> Iterable[str]:
-        """Files with words, then older copies; for who does not know the files, one line for each backup."""
+        """Files with words, then older copies; one line for each backup for readers who do not know the files."""
         told = dict[str, str]()
         found: tuple[FoundWords | OldCopy, ...] = (*self.left, *self.copies)
         for each in found:
@@ -224,7 +224,7 @@ class Receipt(Result):
         return dict.fromkeys(told.values())
 
     def _plainly(self) -> list[str]:
-        """What was deleted and what remains, for who does not know how it is stored."""
+        """What was deleted and what remains, for readers who do not know how data is stored."""
         gone, kept = (sum_counts(getattr(each, when) for each in self.stores) for when in ("before", "after"))
         less = ((store, count - kept.get(store, 0)) for store, count in gone.items())
         deleted = [_held(store, count) for store, count in less if count > 0]
@@ -247,7 +247,7 @@ class Receipt(Result):
 
 
 class PersonCounts(Result):
-    """How much is kept about a person: counts by constellation and store, their choice, their erasures."""
+    """The amount of data stored about a person: counts by constellation and store, their choice, their erasures."""
 
     person: str
     persons: tuple[str, ...]
@@ -260,7 +260,7 @@ class PersonCounts(Result):
 
     @property
     def known(self) -> bool:
-        """Whether there is anything at all: something kept, a choice, an erasure."""
+        """Whether there is anything: data, a choice, or an erasure."""
         kept = any(count for counts in self.stores.values() for count in counts.values())
         return bool(kept or self.identities or self.choice or self.erasures)
 
@@ -280,7 +280,7 @@ class PersonCounts(Result):
         return lines + self.decided(markup)
 
     def decided(self, markup: Markup) -> list[str]:
-        """What they chose, and what was erased."""
+        """Their choice, and their erasures."""
         lines = []
         if self.choice:
             since = markup.time(from_text(self.since))
@@ -324,13 +324,13 @@ class Export(WrittenFile):
 
 
 def _backup(file: str) -> str:
-    """The backup that a file is in; a copy beside the databases is one by itself."""
+    """The backup that a file belongs to; a copy next to the databases counts as a backup of its own."""
     parts = file.split("/")
     return "/".join(parts[:2]) if parts[0] in (BACKUPS, DELETED) else file
 
 
 def sum_counts(found: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    """How many of what altogether, in the order of `WORDS`, without what there is none of."""
+    """The total of each kind, in the order of `WORDS`, without zeros."""
     totals = dict.fromkeys(WORDS, 0)
     for store, count in (each for counts in found for each in counts.items()):
         totals[store] = totals.get(store, 0) + count
@@ -344,7 +344,7 @@ def _held(store: str, count: int) -> str:
 
 
 def _counted(stores: Mapping[str, int]) -> list[str]:
-    """How many of what; a receipt may be older than a store's name."""
+    """A count with its noun; a receipt may be older than a store's name."""
     return [f"{_(WORDS.get(store, (store,))[0])}: {count}" for store, count in stores.items() if count]
 
 
@@ -370,11 +370,11 @@ class Privacy(Struct, frozen=True):
     clock: Clock
     endpoints: Mapping[str, Endpoint]
     zone: str
-    """For people who set none."""
+    """The zone of people who have not set one."""
 
     @operation("privacy.see", "Show what is kept about you", Action.PRIVACY, _SEES)
     async def see(self, caller: Caller, person: _Person = "") -> PersonCounts:
-        """Raises UserError where nothing is known of somebody who was named, so that a slip of the pen is seen."""
+        """Show the data about a person. Raises UserError if nothing is known of a named person, so that typos show."""
         seen = await self._seen(await self._meant(caller, person), yours=not person)
         if person and not seen.known:
             raise UserError("Nothing has ever been kept about {person}. Is the ID correct?", person=person)
@@ -436,7 +436,7 @@ class Privacy(Struct, frozen=True):
         return first.model_copy(update={"others": tuple(others)})
 
     def words_ignored(self, person: PersonId) -> str:
-        """What a person is told who writes while opted out; empty for all others."""
+        """The notice for a person who writes while opted out; empty for all others."""
         if not self.choices.ignored(person):
             return ""
         return _(IGNORED)

@@ -1,4 +1,4 @@
-"""Signs browsers in to the dashboard or to somebody's own page: makes links and accepts each only once."""
+"""Signs browsers in to the dashboard or to a person's own page: creates links and accepts each only once."""
 
 from collections.abc import Callable
 from typing import Annotated, ClassVar
@@ -33,7 +33,7 @@ def sign_in_words() -> str:
 
 
 class SignInLink(Result):
-    """A link that signs in one browser: to the dashboard, or to the page of somebody."""
+    """A link that signs in one browser, to the dashboard or to a person's own page."""
 
     url: str
     person: str = ""
@@ -50,7 +50,7 @@ class SignInLink(Result):
 
 
 class SignInLinks(Struct, frozen=True):
-    """`address` is the dashboard's URL, empty if it is off; `public_url` the one that everybody can reach."""
+    """`address` is the dashboard's URL, empty if it is off; `public_url` is the one that everybody can reach."""
 
     titles: ClassVar = {"dashboard": "Open the dashboard and see who is signed in"}
 
@@ -66,13 +66,13 @@ class SignInLinks(Struct, frozen=True):
 
     @operation("privacy.page", "Get a link to a page that shows what is kept about you", Action.PRIVACY, _OPENS_OWN)
     async def open_own_page(self, caller: Caller) -> SignInLink:
-        """Seen by the caller alone; the owner's leads to the dashboard."""
+        """Open the caller's own page; the link is shown only to them. The owner's leads to the dashboard."""
         if not self.public_url:
             raise UserError("There is no such page here. `/privacy see` shows the same.")
         return await self._link(None if self._is_owner(caller.person) else caller.person)
 
     async def _link(self, person: PersonId | None) -> SignInLink:
-        """A link to a person's page; None is the owner, who gets the dashboard. Raises UserError."""
+        """A link to a person's page; for None, the owner, to the dashboard. Raises UserError."""
         if not (address := self.address()):
             raise UserError("The dashboard is off or could not start. `carina status` says why.")
         return SignInLink(url=f"{address}/login?code={await self._code(person)}", person=person or "")
@@ -97,7 +97,7 @@ class SignInLinks(Struct, frozen=True):
         return person
 
     def _is_owner(self, person: PersonId) -> bool:
-        """By configuration only: an account linked to the owner's does not have all the owner's rights."""
+        """Whether the account is the owner's by configuration; an account linked to it does not have all its rights."""
         return person in self.people.owner
 
     async def first_link(self) -> str:

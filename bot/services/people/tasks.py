@@ -1,6 +1,6 @@
 """Tasks: everybody's own to-do list, with steps, and templates.
 
-The owner and admins also change the tasks that agents share, with the same commands.
+The owner and admins change the agents' shared tasks with the same commands.
 """
 
 from collections.abc import Mapping, Sequence
@@ -102,11 +102,11 @@ class TaskRow(Row):
     priority: str
     due: datetime | None
     step_of: str = Field(validation_alias="parent")
-    """The number of the task that it is a step of."""
+    """The number of its parent task."""
     agent: str
-    """Whose it is, of those that agents share; empty for one on somebody's list."""
+    """The assigned agent of a shared task; empty for a personal task."""
     waits_for: tuple[str, ...]
-    """Open tasks that have to be done before."""
+    """Open tasks that must be done first."""
     fields: dict[str, str]
 
     @classmethod
@@ -129,7 +129,7 @@ class TaskRow(Row):
 
 
 def as_tree(rows: Sequence[TaskRow]) -> list[tuple[int, TaskRow]]:
-    """The tasks as a tree: each with its depth, below the task of which it is a step."""
+    """The tasks as a tree: each with its depth, below its parent task."""
     return tree(rows, lambda each: (each.id, each.step_of))
 
 
@@ -258,9 +258,9 @@ class TaskLists(ZonedService, frozen=True):
         return ngettext(*with_steps, steps, task=done.title) if steps > 0 else _(alone, task=done.title)
 
     def _put(self, tx: Tx, caller: Caller, task: Task, columns: Mapping[str, Value]) -> tuple[Task, tasks.Before]:
-        """Change a task; a person in charge tells everybody who may know a shared one.
+        """Change a task; when an admin or the owner changes a shared one, everybody who may know it is told.
 
-        A new text of a person's own task is for that person alone, whoever could see the old one.
+        A new text of a person's own task is only for that person, whoever could see the old one.
         """
         now = self.clock()
         if not task.shared and columns.keys() & {"title", "notes", "fields"}:
@@ -272,7 +272,7 @@ class TaskLists(ZonedService, frozen=True):
         return coordination.change(tx, by, task, columns)
 
     def _reach(self, rows: Rows, caller: Caller, *, done: bool = False) -> list[Task]:
-        """The tasks that the caller may change: their own and, if they are in charge, those that agents share."""
+        """The tasks that the caller may change: their own and, for admins and the owner, the shared ones."""
         selves = self.people.selves(caller.person)
         own = tasks.listing(rows, caller.scope_of_own(selves), selves, done=done)
         in_charge = who_may.may(self.people, caller.approver, Action.COORDINATE)
@@ -282,7 +282,7 @@ class TaskLists(ZonedService, frozen=True):
         return task_templates.listing(rows, caller.scope, self.people.selves(caller.person))
 
     def _template(self, rows: Rows, caller: Caller, name: str) -> Template:
-        """Raises UserError."""
+        """A template by name. Raises UserError."""
         return find(self._templates(rows, caller), name, NO_TEMPLATE)
 
 

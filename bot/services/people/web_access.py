@@ -1,4 +1,4 @@
-"""Access to the dashboard and the API: browser sessions and tokens of programs."""
+"""Access to the dashboard and the API: browser sessions and API tokens."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -58,7 +58,7 @@ class KeyRow(Row):
     used: datetime | None = Field(validation_alias="used_at")
     expires: datetime | None = Field(validation_alias="expires_at")
     number: str = Field(exclude=True)
-    """The end of the id, by which a session is signed out; a token is revoked by its name."""
+    """The end of the id, by which a session is signed out; a token is revoked by name."""
 
     @classmethod
     def of(cls, key: WebKey, agents: Mapping[AgentId, str]) -> "KeyRow":
@@ -75,7 +75,7 @@ class KeyRow(Row):
 
 
 class WebAccess(Struct, frozen=True):
-    """The keys of one data folder, in use; `bot.services.people.sign_in_links` begins the sessions."""
+    """The keys of one data folder; `bot.services.people.sign_in_links` starts the sessions."""
 
     titles: ClassVar = {"token": "Manage API tokens"}
 
@@ -136,7 +136,7 @@ class WebAccess(Struct, frozen=True):
     async def suggest_sessions(self, _caller: Caller) -> Suggestions:
         return [("all", _("All")), *((each.id, each.name) for each in await self._rows(Kind.SESSION))]
 
-    # ------------------------------------------------------------------ for the server
+    # ------------------------------------------------------------------ server
 
     async def holder(self, kind: Kind, secret: str) -> WebKey | None:
         """The key with that secret; its use is recorded once a minute."""

@@ -37,7 +37,7 @@ class BackupRow(Row):
     files: int = 0
     bytes: int = Field(default=0, validation_alias="size")
     reason: str = ""
-    """Why it cannot be restored."""
+    """The reason it cannot be restored."""
     copied_to: str = ""
 
     @classmethod
@@ -55,7 +55,7 @@ class BackupRow(Row):
 
 @dataclass(frozen=True)
 class Backups:
-    """The backups of one data folder; the newest `keep` stay."""
+    """The backups of one data folder; the newest `keep` are kept."""
 
     titles: ClassVar = {"backup": "Back up and restore all data"}
 
@@ -63,7 +63,7 @@ class Backups:
     clock: Clock
     keep: int
     _one: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
-    """Held while one is created: unfinished ones are deleted then."""
+    """Held while one is created, because unfinished ones are deleted then."""
 
     def add(self, kinds: JobKinds) -> None:
         kinds.add(WorkJob(BACKUP, self.daily))

@@ -30,10 +30,10 @@ _ELSEWHERE = frozenset({"agents", "groups", "mcp"})
 """Sections with pages and commands of their own."""
 _PATHS = {"home": "CARINA_HOME", "file": "CARINA_CONFIG"}
 _ALSO_IN_FILE = {"model.default": "CARINA_MODEL", "model.fallback": "CARINA_FALLBACK_MODELS"}
-"""Settings of the file that a variable overrides."""
+"""Settings of the file that an environment variable overrides."""
 _UNSHOWN = frozenset({*_PATHS.values(), *_ALSO_IN_FILE.values(), "CARINA_FAULT", "NO_COLOR"})
 _CREDENTIALS = re.compile(r"(?<=://)[^/\s]+@")
-"""The name and the password in an address."""
+"""The name and password in a URL."""
 _DEFAULT, _FILE = gettext_noop("default"), gettext_noop("file")
 
 
@@ -49,7 +49,7 @@ class SettingRow(Row):
 
 
 class ConfigurationFile(Struct, frozen=True):
-    """The settings as of the start of the service, and the file in its current form."""
+    """The settings at the start of the service, and the file in its current form."""
 
     titles: ClassVar = {"config": "Show and apply changes in carina.toml"}
 
@@ -74,7 +74,7 @@ class ConfigurationFile(Struct, frozen=True):
         "config.apply", "Apply the agents and groups of carina.toml to the database", Action.AGENTS, CHANGES_AT_TERMINAL
     )
     async def apply(self, _caller: Caller) -> Changes:
-        """Only those that differ, all of them or none; memory stays as it is."""
+        """Apply the tables that differ, all or none; memory stays as it is."""
         file = self._read()
         differing = {(each.kind, each.name) for each in await self.tables.differences(file)}
         agents = tuple(each for each in file.agents if ("agent", each.name) in differing)
@@ -98,7 +98,7 @@ class ConfigurationFile(Struct, frozen=True):
 
 
 def _only_stored(rows: Rows, file: Exchange) -> list[Difference]:
-    """The agents and groups that the file does not have, or would not have as the ones made without any table."""
+    """Stored agents and groups that are not in the file and are not the ones created without a table."""
     kinds = (
         ("agent", agents.every_agent(rows), file.agents or (Agent(),)),
         ("group", agent_groups.groups(rows), file.groups or (Group(),)),

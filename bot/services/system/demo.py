@@ -87,7 +87,7 @@ _UPKEEP_DAYS = 30
 
 
 class _Noted(Struct, frozen=True, kw_only=True):
-    """What an agent wrote down in a block, if anything."""
+    """An agent's note in a block, if any."""
 
     block: str = ""
     label: str = "human"
@@ -182,7 +182,7 @@ class _DemoWriter(Struct):
         self._answer(turn, agent, told, told.answer, source, told.tools)
 
     def know(self, known: list[_Known]) -> None:
-        """Add the graph, read out of stored entries as a nightly run would."""
+        """Add the graph, extracted from stored entries as a nightly run would."""
         agent, at = self._agent("Carina"), self.now - timedelta(hours=8)
         run = begin_run(self.tx, at, "done", ())
         origin = Origin(Scope(OWNER), Trust.OWNER, PERSON)
@@ -221,7 +221,7 @@ class _DemoWriter(Struct):
         self._answer(turn, agent, told, told.text, SOURCE, ["context"])
 
     def keep_up(self, ago: int) -> None:
-        """The daily costs of summaries and the like."""
+        """The daily costs of summaries and other upkeep."""
         at = self.now - timedelta(days=ago, minutes=90)
         for name in ("Carina", "Anchor"):
             for _call in range(self.dice.randint(2, 9)):
@@ -240,13 +240,13 @@ class _DemoWriter(Struct):
         return next(each for each in agent_groups.groups(self.tx) if each.name == name)
 
     def _answering(self, name: str) -> tuple[Agent, Group, Place]:
-        """An agent with its group, and the chat with that on the dashboard."""
+        """An agent with its group, and its chat on the dashboard."""
         agent, group = self._agent(name), self._group("Workshop" if name == "Anchor" else "Home")
         own = place_of(DASHBOARD, group.id, group.name)
         return agent, group, Place(own.id, own.kind, own.audience, own.name, own.within)
 
     def _answer(self, turn: Turn, agent: Agent, told: _Noted, text: str, source: str, tools: list[str]) -> None:
-        """Work, say what came of it, and write down what is told, if anything."""
+        """A turn: the work, its answer, and the note, if any."""
         tx, at = self.tx, self._work(turn, agent, tools)
         sent = at + timedelta(milliseconds=self.dice.randint(15, 420))
         message = messages.add(tx, replace(words_of(turn, agent.name, text, at), source=source))

@@ -25,7 +25,7 @@ _log = Log("bot.halt")
 
 
 class Halt(Struct, frozen=True):
-    """Halts and releases one service by command. `go_on` is called when a halt is over."""
+    """Halts and releases one service by command. `go_on` is called when a halt is released."""
 
     titles: ClassVar = {"halt": "Stop everything in an emergency"}
 
@@ -35,7 +35,7 @@ class Halt(Struct, frozen=True):
 
     @operation("halt.now", "Stop all answers and messages now", Action.HALT, _NOW)
     async def halt(self, caller: Caller) -> ActionReport:
-        """Stop everything at once, then write that down."""
+        """Stop everything at once, then record the halt."""
         before = "" if self.state.unstored else self.state.since
         self.state.begin(f"{caller.person} by {caller.approver.door}")  # even if halted: a release may be under way
         since = from_text(self.state.since)

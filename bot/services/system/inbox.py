@@ -50,7 +50,7 @@ _Before = Annotated[
 _Row = Annotated[str, Param("Message, as listed", example="1", metavar="NUMBER", suggests="inbox")]
 _Dead = Annotated[str, Param("Message, as listed", example="1", metavar="NUMBER", suggests="dead")]
 _OWN_SUGGESTED = 25
-_SHOWN = 80  # characters of a message
+_SHOWN = 80  # length of a message
 _NONE = gettext_noop("You have no failed messages to retry.")
 _NOT_FAILED = gettext_noop("Message {which} has not failed. `carina inbox list` shows which have.")
 _GONE = gettext_noop("I can no longer answer that.")
@@ -60,7 +60,7 @@ _Days = Annotated[int, Field(ge=1, le=366), Param("How many days to look back")]
 
 
 def shown_error(error: str, audience: Audience, scope: Scope) -> str:
-    """An error as far as a person may read it: the text after its type may quote messages."""
+    """An error without the text after its type, which may quote messages."""
     return error if scope.may_use(audience) else error.partition(":")[0]
 
 
@@ -79,7 +79,7 @@ _KINDS = {
 
 
 class InboxRow(Row):
-    """Something that arrived, and as far as the caller may read it, from whom; its first words are for pages alone."""
+    """A received item and, if the caller may know, its sender; only pages show its first words."""
 
     id: int
     source: str
@@ -116,7 +116,7 @@ class InboxRow(Row):
 
 
 class Inbox(ZonedService, frozen=True):
-    """The inbox of one constellation. `announce` handles what waits for an answer, unless all is `halted`."""
+    """The inbox of one constellation. `announce` handles messages that wait for an answer, unless all is `halted`."""
 
     titles: ClassVar = {"inbox": "Show incoming messages and retry failed ones"}
 
@@ -132,7 +132,7 @@ class Inbox(ZonedService, frozen=True):
 
     @operation("inbox.show", "Show a message and its status", Action.INBOX)
     def show(self, rows: Rows, caller: Caller, row: _Row) -> "Trace":
-        """With each step of its way to the answer."""
+        """Show a message with each step on its way to the answer."""
         return _trace(rows, find_message(rows, row), caller.scope, self.clock())
 
     @operation("inbox.days", "Show the number of messages per day", Action.INBOX, AT_TERMINAL)
@@ -154,7 +154,7 @@ class Inbox(ZonedService, frozen=True):
 
     @operation("inbox.drop", "Discard a failed message; it stays in the conversation", Action.INBOX)
     def drop(self, tx: Tx, caller: Caller, row: _Dead) -> Entry[InboxRow]:
-        """Count it as failed no longer; nobody can have it answered any more."""
+        """Stop counting a message as failed; it can no longer be answered."""
         if (found := find_message(tx, row)).status is not Status.DEAD:
             raise UserError(_NOT_FAILED, which=row)
         inbox.set_aside(tx, [found], inbox.DISCARDED, self.clock())
@@ -175,7 +175,7 @@ class Inbox(ZonedService, frozen=True):
         ago = relative(row.received_at, self.clock())
         return _("{what} in {where}, {received_at}", what=row.what, where=row.place_name, received_at=ago)
 
-    # ------------------------------------------------------------------ by whoever wrote it
+    # ------------------------------------------------------------------ for the sender
 
     @operation("retry", "Retry a message that I could not answer", Action.CHANGE_OWN, KEEPS)
     def retry_own(self, tx: Tx, caller: Caller, message: _Message) -> str:
@@ -205,7 +205,7 @@ class Inbox(ZonedService, frozen=True):
         return [(str(row.id), words[row.message]) for row in found if row.message in words]
 
     def _answerable(self, rows: Rows, caller: Caller, which: str) -> InRow:
-        """The message that is meant. Raises Refused, with the same text if it does not exist or is another person's."""
+        """The message in question. Raises Refused, with the same text if it does not exist or is another person's."""
         row = inbox.get(rows, InboxId(ending(rows, "inbox", which)))
         theirs = row is not None and row.person in self.people.selves(caller.person)
         if row is None or not (theirs or who_may.may(self.people, caller.approver, Action.INBOX)):
@@ -235,7 +235,7 @@ def _revive(tx: Tx, row: InboxId, now: datetime) -> InRow | None:
 
 
 def _withdraw_buttons(tx: Tx, row: InboxId, now: datetime) -> None:
-    """Remove the buttons from what says that a message was given up; on Bluesky there are none."""
+    """Remove the buttons from the notice that a message was given up; Bluesky has none."""
     for told in (*outbox.of_prefix(tx, f"given_up/{row}/"), *outbox.of_prefix(tx, f"notice/dead/{row}/")):
         pressed = isinstance(told.detail, TextDetail) and told.detail.press is not None
         if pressed and told.source != BLUESKY and not outbox.withdraw(tx, told.id) and told.content:
@@ -243,7 +243,7 @@ def _withdraw_buttons(tx: Tx, row: InboxId, now: datetime) -> None:
 
 
 class DayRow(Row):
-    """A day in the zone of whoever asks: what was heard, answered, and spent where the price is known."""
+    """A day in the caller's zone: messages, answers, and the costs if the price is known."""
 
     day: str
     heard: int
@@ -256,21 +256,21 @@ class DayRow(Row):
 
 
 class StageRow(Row):
-    """One stage: what it was, when it began and ended, and what is known of it."""
+    """One stage: its kind, start, end and details."""
 
     kind: str
     """"queue", "model", "approval", "tool", "commit" or "delivery"."""
     name: str
     agent: str = ""
-    """Whose step it was."""
+    """The agent that took the step."""
     at: datetime
     ended: datetime
     detail: str = ""
-    """Words of the stage, as far as the caller may read them: a tool's arguments and result."""
+    """Text of the stage, if the caller may read it: a tool's arguments and result."""
     reasoning: str = ""
-    """What the model thought, where its provider shows that."""
+    """The model's thinking, if its provider shows that."""
     context: tuple[Section, ...] = ()
-    """What the model was shown, by size."""
+    """The parts of the prompt, by size."""
     tokens_in: int | None = None
     tokens_out: int | None = None
     cost_usd: float | None = None
@@ -317,7 +317,7 @@ def _trace(rows: Rows, row: InRow, scope: Scope, now: datetime) -> Trace:
 
 
 def turn_stages(rows: Rows, turn: TurnId, now: datetime, scope: Scope) -> list[StageRow]:
-    """What was done in a turn and its members' turns, in order, and how the answers were delivered."""
+    """The stages of a turn and its members' turns, in order, and the delivery of the answers."""
     whole, *parts = telemetry.with_parts(rows, turn)
     found = [stage for each in (whole, *parts) for stage in _steps(rows, each, now, scope)]
     found.sort(key=lambda stage: stage.ended)
@@ -328,7 +328,7 @@ def turn_stages(rows: Rows, turn: TurnId, now: datetime, scope: Scope) -> list[S
 
 
 def _steps(rows: Rows, turn: StoredRow, now: datetime, scope: Scope) -> list[StageRow]:
-    """Model calls, approvals and tool calls in order; a call lasts from the step before it until it was stored."""
+    """Model calls, approvals and tool calls in order; a call lasts from the previous step until it was stored."""
     batch, thoughts = messages.of_batch(rows, turn["id"], scope), messages.reasoning(rows, turn["id"], scope)
     found = list[StageRow]()
     for row in telemetry.model_calls(rows, turn["id"]):

@@ -1,4 +1,4 @@
-"""Scheduled jobs: Carina's own, and when each runs; all are listed, run now, paused and resumed by command."""
+"""Scheduled jobs: Carina's own with their schedules; commands list, run, pause and resume all jobs."""
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
@@ -77,7 +77,7 @@ _TITLES = {
 
 
 def _short(job: str) -> str:
-    """Its name with the last digits of the number of its subject, as people type it."""
+    """Its name with the last digits of its subject's number, as people type it."""
     return ":".join(code(part) if part.isdecimal() else part for part in job.split(":"))
 
 
@@ -95,7 +95,7 @@ def _title(job: str) -> str:
 class JobRow(Row):
     id: str
     when: str
-    """Its rule as it was given, for programs."""
+    """Its rule as entered, for programs."""
     plan: str = Field(exclude=True)
     """The same for people."""
     state: str
@@ -104,12 +104,12 @@ class JobRow(Row):
     outcome: str = Field(validation_alias="last_outcome")
     text: str
     own: str = Field(exclude=True)
-    """The words of the reader's own reminder or event."""
+    """The text of the reader's own reminder or event."""
     overdue: bool = Field(exclude=True)
 
     @classmethod
     def of(cls, job: Job, own: str = "", now: datetime | None = None) -> "JobRow":
-        """With `now`, a job that should have run a minute before and is not running is overdue."""
+        """A row; with `now`, a job that is a minute late and not running is overdue."""
         trigger = triggers.load(job.trigger)
         following, state = _next(job), _state(job)
         overdue = bool(now and following and state == "active" and now - following > _LATE)
@@ -144,9 +144,9 @@ class Schedule(Service, frozen=True):
     titles: ClassVar = {"jobs": "Show and control scheduled jobs"}
 
     changed: Callable[[], None]
-    """A job was added or moved: look at it now."""
+    """Called when a job was added or moved, to check it now."""
     queued: Callable[[], None]
-    """A command queued messages: deliver them."""
+    """Called when a command queued messages, to deliver them."""
     kinds: JobKinds = field(default_factory=JobKinds)
     built_in: Sequence[BuiltInJob] = ()
     plan: Callable[[Tx, datetime], None] = lambda _tx, _now: None
@@ -168,7 +168,7 @@ class Schedule(Service, frozen=True):
         self.plan(tx, now)
 
     def watch(self, event: TurnEvent) -> None:
-        """An agent's tool may have added or moved a job."""
+        """Watch for jobs that an agent's tool adds or moves."""
         if isinstance(event, ToolCallCompleted) and event.ok:
             self.changed()
 
@@ -190,21 +190,21 @@ class Schedule(Service, frozen=True):
 
     @operation("jobs.resume", "Resume a paused job, or all that an import paused", Action.JOBS)
     def resume(self, tx: Tx, caller: Caller, job: _Paused = "") -> Entry[JobRow] | str:
-        """Run it by itself again; what was due meanwhile is not made up for."""
+        """Resume a job's schedule; missed runs are not made up for."""
         if not job:
             return self._resume_all(tx, caller)
         found = self._change(tx, job, caller, "resume", lambda found: self._resumed(tx, found))
         return Entry(done=_("Resumed"), row=JobRow.of(found, _own_words(tx, caller, found)))
 
     def _resumed(self, tx: Tx, found: Job) -> bool:
-        """What is planned ahead stays: of a reminder that was moved once, the time that it left is skipped."""
+        """Resume a job, keeping its plan: a reminder that was moved once skips its former time."""
         now = self.clock()
         ahead = found.next_at is not None and found.next_at > now
         after = None if ahead else triggers.next_run(triggers.load(found.trigger), now)
         return jobs.resume(tx, found.id, found.next_at if after is None else after)
 
     def _resume_all(self, tx: Tx, caller: Caller) -> str:
-        """All that an import paused. What a person paused stays so, and is named."""
+        """Resume the jobs that an import paused. Those that a person paused stay so, and are named."""
         paused = jobs.paused(tx)
         kept = dict.fromkeys(_called(tx, caller, each) for each in paused if each.last_detail != jobs.IMPORTED)
         count = sum(self._resumed(tx, each) for each in paused if each.last_detail == jobs.IMPORTED)
@@ -247,7 +247,7 @@ class Schedule(Service, frozen=True):
 
 
 def _own_words(rows: Rows, caller: Caller, job: Job) -> str:
-    """What the caller's own reminder or event says, where that may be told."""
+    """The text of the caller's own reminder or event, if it may be shown."""
     name, _colon, subject = job.id.removesuffix(":again").removesuffix(":later").partition(":")
     number = int(subject) if subject.isdecimal() else 0
     if name == "reminder" and (reminder := reminders.by_id(rows, ReminderId(number))):
@@ -260,7 +260,7 @@ def _own_words(rows: Rows, caller: Caller, job: Job) -> str:
 
 
 def _called(rows: Rows, caller: Caller, job: Job) -> str:
-    """What a job is called in a sentence: by the words of the caller's own reminder or event, else by what it does."""
+    """A job's name in a sentence: the text of the caller's own reminder or event, else its purpose."""
     return _own_words(rows, caller, job) or _title(job.id)
 
 
@@ -277,8 +277,8 @@ def _next(job: Job) -> datetime | None:
 
 
 def built_in_jobs(zone: str, *, summaries: bool = True, backups: bool = True) -> tuple[BuiltInJob, ...]:
-    """The built-in jobs; those at night use the zone; `summaries` and `backups` add the jobs for these."""
-    hour = DAY_BEGINS.hour  # when a day is over, it is summarized, and then all is copied
+    """The built-in jobs; nightly ones use the zone; `summaries` and `backups` add their jobs."""
+    hour = DAY_BEGINS.hour  # a day is summarized when it is over, and then everything is backed up
     crontab = {
         OPTIMIZE: "20 3 * * *",
         TIDY: "40 3 * * *",
@@ -286,7 +286,7 @@ def built_in_jobs(zone: str, *, summaries: bool = True, backups: bool = True) ->
         **({BACKUP: f"20 {hour} * * *"} if backups else {}),
         SWEEP: "50 * * * *",  # expired entries are not read before that either
         SLEEPTIME: "*/5 * * * *",  # each group has its own `check_minutes`
-        EVALUATE: "25,55 * * * *",  # finished talks
+        EVALUATE: "25,55 * * * *",  # finished conversations
         DREAM: "10,40 * * * *",  # it checks whether it is time
     }
     return tuple(BuiltInJob(kind, CronTrigger(line, zone)) for kind, line in crontab.items())

@@ -1,4 +1,4 @@
-"""Messages that front ends missed: how far each place was read, the gaps that are still to be read, and their end."""
+"""Messages that front ends missed: how far each place was read, and the gaps that remain to be read."""
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import datetime
@@ -33,7 +33,7 @@ class Gaps(Service, frozen=True):
     settle: Callable[[], Awaitable[None]]
 
     async def note(self, spans: Sequence[Span], reason: str, *, at_once: bool = False) -> None:
-        """Record what is still to be read; returns when that is durable, however long the database refuses."""
+        """Record a gap; returns when that is durable, however long the database refuses."""
         now = self.clock()
         first = now if at_once else now + missed_messages.FIRST_WAIT
         if not spans:
@@ -59,17 +59,17 @@ class Gaps(Service, frozen=True):
         return None if found is None else max((found - self.clock()).total_seconds(), 0)
 
     async def failed(self, span: Span, reason: str) -> None:
-        """Reading the span failed again."""
+        """Record that reading the span failed again."""
         now = self.clock()
         await self.database.write(_TRY, lambda tx: missed_messages.failed(tx, span, reason, now))
 
     async def fill(self, span: Span) -> None:
-        """The span was read; recorded once received messages are stored, else it is read again."""
+        """Record that the span was read, once the received messages are stored; else it is read again."""
         await self.settle()
         await self.database.write(_FILL, lambda tx: missed_messages.fill(tx, span))
 
     async def close(self, span: Span, reason: str) -> None:
-        """The span can never be read: this is logged once, and shown for a while."""
+        """Give up on a span that can never be read: logged once, and shown for a while."""
         now = self.clock()
         new = await self.database.write(_CLOSE, lambda tx: missed_messages.close(tx, span, reason, now), durable=True)
         if new:
@@ -77,13 +77,13 @@ class Gaps(Service, frozen=True):
 
     @reads
     def never_wrote(self, rows: Rows, persons: Iterable[PersonId]) -> dict[PersonId, datetime | None]:
-        """The persons whose direct messages were never heard, and since when they are let in."""
+        """The persons whose direct messages were never read, and since when they are admitted."""
         since = {each.subject: each.at for each in access.rules(rows) if each.rule is access.Rule.ALLOW}
         return {person: since.get(person) for person in missed_messages.never_wrote(rows, persons)}
 
 
 class HeardPlaces(Struct, frozen=True):
-    """How far places were read, and what was heard there last, in any constellation."""
+    """How far places were read, and their last messages, in any constellation."""
 
     here: ConstellationId
     constellations: Constellations
@@ -91,7 +91,7 @@ class HeardPlaces(Struct, frozen=True):
     """The constellation in which a place was last active."""
 
     async def cursors(self, source: str) -> dict[PlaceId, str]:
-        """How far each place of a source was read, in any constellation; the furthest if it was in several."""
+        """How far each place of a source was read; the furthest, if it was in several constellations."""
         found: dict[PlaceId, str] = {}
         for identifier in self._hearing(source):
             async with self.constellations.use(identifier) as database:
@@ -102,7 +102,7 @@ class HeardPlaces(Struct, frozen=True):
         return found
 
     async def recent(self, place: PlaceId, limit: int) -> list[Message]:
-        """The last messages heard in a place, to compare with the place's history after an absence."""
+        """The last received messages of a place, to compare with its history after an absence."""
         async with self.constellations.use(self.of.get(place, self.here)) as database:
             return await database.read(lambda rows: newest_heard(rows, place, limit))
 

@@ -25,9 +25,9 @@ from sources.text import one_line
 from texts import _, gettext_noop, ngettext
 
 _MOST = 1_000
-_SHOWN = 200  # characters of a row's text
+_SHOWN = 200  # length of a row's text
 _KINDS = {"turn": "answer", "tool": "message", "notice": "notice"}
-"""The kind of a row, by the beginning of its key; all others are notices of the service to a person."""
+"""The kind of a row, by the prefix of its key; all others are notices of the service to a person."""
 
 _NAMES = {
     "answer": gettext_noop("Answer"),
@@ -52,7 +52,7 @@ _Row = Annotated[str, Param("Message, as listed", example="1", metavar="NUMBER",
 
 
 class UndeliveredRow(Row):
-    """One thing that could not be delivered, with the later pieces of the same answer."""
+    """An undelivered item, with the later parts of the same answer."""
 
     id: str
     status: str
@@ -61,7 +61,7 @@ class UndeliveredRow(Row):
     made: datetime = Field(validation_alias="created_at")
     pieces: int
     next: datetime | None
-    """When it is tried again by itself."""
+    """The next automatic try."""
     reason: str
     text: str
     suggested = "brief"
@@ -79,7 +79,7 @@ class UndeliveredRow(Row):
 
 
 class Outbox(Struct, frozen=True):
-    """Undelivered messages of one constellation. `announce` sends what waits."""
+    """Undelivered messages of one constellation. `announce` sends queued messages."""
 
     titles: ClassVar = {"outbox": "Manage undelivered messages"}
 
@@ -94,7 +94,8 @@ class Outbox(Struct, frozen=True):
 
     @operation("outbox.retry", "Send a message again", Action.OUTBOX, ASKS)
     def retry(self, tx: Tx, caller: Caller, row: _Row) -> Entry[UndeliveredRow]:
-        """With the later pieces of the same answer; what may have been delivered only where the caller is sure."""
+        """Send an item again, with the later parts of its answer; if it may have been delivered, only when the caller
+        is sure."""
         found = _found(tx, row)
         if found.row.status is Status.UNKNOWN:
             caller.confirm(_(MAY_REPEAT))

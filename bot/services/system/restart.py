@@ -1,4 +1,4 @@
-"""A restart of the service, as the owner asks for it."""
+"""A restart of the service at the owner's request."""
 
 import asyncio
 import os
@@ -24,7 +24,7 @@ class Restart(Struct, frozen=True):
 
     @operation("restart", "Restart the service gracefully", Action.RESTART, Options(changes=True, running=True))
     async def restart(self, _caller: Caller) -> str:
-        """Have it done. Raises UserError where the configuration is wrong: then nothing is ended."""
+        """Request a restart. Raises UserError if the configuration is invalid, before anything is stopped."""
         if not self.possible:
             raise UserError("This service was started by a chat and ends with it, so it cannot be restarted.")
         try:

@@ -1,4 +1,4 @@
-"""Sources: where agents listen, and feeds, calendars, folders and webhooks whose news they get."""
+"""Sources: front ends where agents listen, and feeds, calendars, folders and webhooks that send them news."""
 
 import re
 import secrets
@@ -83,7 +83,7 @@ class SourceInfo(Row):
     error: str
     agents: tuple[str, ...]
     secret: str = ""
-    """Of a new webhook; shown once."""
+    """The secret of a new webhook, shown once."""
 
     def line(self, markup: Markup) -> str:
         checked = self.every_minutes > 0
@@ -103,7 +103,7 @@ class SourceInfo(Row):
 
 
 class SourceRow(Row):
-    """Somewhere agents listen, and since when that is paused."""
+    """A source, and since when it is paused."""
 
     suggested = "title"
     source: str
@@ -111,9 +111,9 @@ class SourceRow(Row):
     since: datetime | None = Field(default=None, validation_alias="at")
     by: str = ""
     state: str = ""
-    """How a data source stands."""
+    """The state of a data source."""
     title: str = Field(default="", exclude=True)
-    """What people call it; of a data source its name."""
+    """Its title; of a data source its name."""
 
     def line(self, markup: Markup) -> str:
         title = self.title or self.source
@@ -133,9 +133,9 @@ class SourceSettings(Service, frozen=True):
     schedule: Schedule
     checks: DataSourceChecks
     resume: Callable[[], None]
-    """Handles what waits here."""
+    """Handles queued messages of this constellation."""
     resume_all: Callable[[], None]
-    """Handles what waits in any constellation."""
+    """Handles queued messages of any constellation."""
     places: Places
     fronts: tuple[str, ...]
 
@@ -149,7 +149,7 @@ class SourceSettings(Service, frozen=True):
         CHANGES,
     )
     async def add(self, _caller: Caller, arguments: AddSource) -> Entry[SourceInfo]:
-        """What is there at first is not news."""
+        """Add a data source; its first content is not news."""
         return await self._add(arguments, *await self._address(arguments))
 
     @writes
@@ -192,7 +192,7 @@ class SourceSettings(Service, frozen=True):
 
     @operation("source.list", "List sources and their status", Action.HELP)
     def list_sources(self, rows: Rows, caller: Caller) -> Listing[SourceRow]:
-        """Where people are heard; feeds and such to those alone who may know of them."""
+        """List sources; feeds and other data sources only for those who may know them."""
         paused = {each: self.places.accounts.held.get(("pause", each)) for each in (*self.fronts, SOURCE)}
         fronts = (
             SourceRow.from_record(by, source=each, title=source_name(each), paused=by is not None)
@@ -242,7 +242,7 @@ class SourceSettings(Service, frozen=True):
         return (*fronts, *(each.name for each in data_sources.listing(rows) if each.enabled is not paused))
 
     async def _changed(self, caller: Caller, name: str, *, paused: bool) -> str:
-        """Pause or resume a source; the name of a front end, or empty for a data source. Raises UserError."""
+        """Pause or resume a source: a front end by name, or empty for a data source. Raises UserError."""
         if await self._enabled(name, not paused):
             return ""
         name = name.casefold()
@@ -256,7 +256,7 @@ class SourceSettings(Service, frozen=True):
 
     @writes
     def _enabled(self, tx: Tx, name: str, enabled: bool) -> bool:
-        """Pause or resume a data source; whether one has that name. Raises UserError if nothing would change."""
+        """Pause or resume a data source; returns whether one has that name. Raises UserError without a change."""
         now = self.clock()
         source = data_sources.named(tx, name)
         if source is None:
@@ -279,7 +279,7 @@ class SourceSettings(Service, frozen=True):
         return (source, source.address.encode()) if source.address else None
 
     async def deliver(self, source: DataSource, delivery: str, words: str) -> None:
-        """Tell agents what a webhook got. Raises UserError if nobody is told."""
+        """Tell agents about a webhook's delivery. Raises UserError if nobody is told."""
         if not source.enabled:
             raise UserError("{source} is paused.", source=source.name)
         if not await self.checks.deliver(self.database, source, delivery, words, self.clock()):
