@@ -25,7 +25,7 @@ from texts import _, error_text, gettext_noop
 
 _LINES = 200
 _KEY = re.compile(r"[0-9a-f]{32}")
-_MOST_FILES = 50  # of a message; which of them are taken is decided elsewhere
+_MOST_FILES = 50  # per message; the intake decides which files are accepted
 _COMMAND = re.compile(r"/(?P<word>[^\W\d_][\w-]*)(?P<rest>\s.*)?", re.DOTALL)
 _HELP = gettext_noop(
     "Commands work here after a slash, such as /tasks, /remind me call mom in 20 minutes or /search tea. All of them "

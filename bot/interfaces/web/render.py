@@ -27,8 +27,8 @@ _TURNING = re.compile("[\u202a-\u202e\u2066-\u2069\u061c\u200e\u200f\u200b\u2060
 """Invisible or direction-changing characters, which make a text look different from what is stored."""
 _ID = re.compile(r" \((?:api|discord|bluesky|terminal|patrol):[^()\s]*\)$")
 _UNITS = {"de": ((1e9, "\u00a0Mrd."), (1e6, "\u00a0Mio.")), "ja": ((1e8, "億"), (1e4, "万"))}
-_EXCERPT, _BEFORE = 1_000, 200  # characters of a long text, and of them before what was found
-_WRITERS = 8  # colors that tell writers apart
+_EXCERPT, _BEFORE = 1_000, 200  # length of an excerpt, and of the part before the match
+_WRITERS = 8  # colors that distinguish writers
 _HEADINGS = {
     "about": "related to", "as_owner": "your name in the file", "at": "permission", "begin": "start", "by": "group by",
     "count": "limit", "domain": "area", "embedder": "embedding model", "ends": "end", "every": "minutes between checks",

@@ -166,7 +166,7 @@ def configured_budgets(config: Config) -> Budgets:
 
 
 class Spending(ZonedService, frozen=True):
-    """The budgets of one constellation; `kept` is what every turn consults."""
+    """The budgets of one constellation; every turn consults `kept`."""
 
     titles: ClassVar = {"budget": "Limit spending on language models"}
 

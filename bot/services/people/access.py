@@ -374,7 +374,7 @@ class Access:
 
 
 def _called(rows: Rows, subject: str) -> str:
-    """A person or server by name, as far as one is known."""
+    """A person or server by name, if one is known."""
     return _server(rows, subject) or person_called(rows, PersonId(subject), Scope(OWNER)) or unnamed(subject)
 
 
