@@ -238,7 +238,7 @@ class SourceSettings(Service, frozen=True):
         return self._offered(rows, paused=True)
 
     def _offered(self, rows: Rows, *, paused: bool) -> Suggestions:
-        fronts = (each for each in self.fronts if self.places.accounts.is_paused(each) is paused)
+        fronts = ((each, source_name(each)) for each in self.fronts if self.places.accounts.is_paused(each) is paused)
         return (*fronts, *(each.name for each in data_sources.listing(rows) if each.enabled is not paused))
 
     async def _changed(self, caller: Caller, name: str, *, paused: bool) -> str:
