@@ -57,9 +57,9 @@ class Piece(Struct, frozen=True):
 def without_our_lines(text: str, *, whole: bool = True) -> str:
     """A model's text without lines that only the platform writes: small models repeat those of their prompt.
 
-    Blocks that are repeated before anything else is said go whole. What else stands between the tags of a block or a
-    quotation stays: somebody may have asked for it. So do lines that begin with "[system]" if there are no others.
-    Unless the text is `whole`, a last line that may still become one of ours is left out.
+    Repeated blocks before any other text are removed whole. Text between the tags of a block or quotation stays,
+    because somebody may have asked for it; so do lines that begin with "[system]" if there are no others. Unless the
+    text is `whole`, a last line that may still become a platform line is left out.
     """
     if not ("[" in text or "<" in text):
         return text
@@ -73,7 +73,7 @@ def without_our_lines(text: str, *, whole: bool = True) -> str:
 def package(text: str, endpoint: Endpoint, speaker: str = "") -> list[Piece]:
     """The messages of an answer, in order; none if it is empty. Where files are impossible, a very long text is cut.
 
-    `speaker` is one of several who answer; its name begins the text where messages do not show it.
+    `speaker` is one of several agents that answer; the text begins with its name where messages do not show it.
     """
     if not text.strip():
         return []

@@ -124,7 +124,7 @@ class Budgets(Struct):
         return self._reserved(tx, level, spender, agent, request, now)
 
     def allow_upkeep(self, tx: Tx, spender: Spender, agent: Agent, request: Request, now: datetime) -> Allowance | None:
-        """Decide whether a call in the background may be made, and reserve its cost; None if it may not.
+        """Decide whether a background call may be made, and reserve its cost; None if it may not.
 
         Only the first two levels allow it: the rest of a budget is kept for people.
         """
@@ -183,7 +183,7 @@ class Budgets(Struct):
 
 
 def _counted(limit: Limit, spender: Spender, agent: Agent, *, unasked: bool) -> Filter | None:
-    """Whose spending counts against a limit of this spender; None if it is not for them."""
+    """The spender that a limit counts for this call; None if it does not apply."""
     kind, _, name = limit.subject.partition(":")
     match kind:
         case "agent":
@@ -214,7 +214,7 @@ def request_tokens(request: Request) -> int:
 
 
 def cost_of(answer: Answer, request: Request) -> ModelCost:
-    """What an answer cost; estimated if its server does not count, and for one that was cut off."""
+    """The cost of an answer; estimated if its server does not report it or the answer was cut off."""
     usage = answer.usage
     if not usage.input_tokens and usage.cost_usd is None:
         written = "".join((answer.text, *[call.arguments for call in answer.calls]))
@@ -223,7 +223,7 @@ def cost_of(answer: Answer, request: Request) -> ModelCost:
 
 
 def _most_spent(rows: Rows, limit: Limit, now: datetime) -> Sum:
-    """What was spent of a limit; if it is per person or guild, by the highest spender."""
+    """The spending against a limit; if it is per person or guild, that of the highest spender."""
     kind, _, name = limit.subject.partition(":")
     since = spending.period_start(limit.period, now)
     match kind:

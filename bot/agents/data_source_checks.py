@@ -1,4 +1,4 @@
-"""Checks feeds, calendars and pages that agents follow, when and how often, and tells the agents what is new.
+"""Checks the feeds, calendars and pages that agents follow at their intervals, and tells the agents what is new.
 
 A source's text is quoted and trusted like a web page: the turn that it starts has no more rights than that. It has a
 place of its own, as a patrol does, so the agent does not see it in conversations with people.
@@ -117,7 +117,7 @@ class DataSourceChecks(Struct, frozen=True):
         return JobResult(join_lazy("; ", [_count(changed), notified]))
 
     async def deliver(self, database: Database, source: DataSource, delivery: str, words: str, now: datetime) -> int:
-        """Tell agents what a webhook got, durably, and once by its id `delivery`; returns how many agents."""
+        """Tell agents about a webhook's delivery, durably, and once by its id `delivery`; returns how many agents."""
         changed = News((Item(delivery, "", "", words),), ())
 
         def work(tx: Tx) -> int:
@@ -169,7 +169,7 @@ class DataSourceChecks(Struct, frozen=True):
     async def _seen(
         self, database: Database, source: DataSource, found: Sequence[Item], changed: News, now: datetime
     ) -> None:
-        """Store what was seen, in small transactions; the last one marks the source as read."""
+        """Store the seen items, in small transactions; the last one marks the source as read."""
         seen = found if source.type == "feed" else changed.items
         marks = [(each.key, each.mark) for each in seen]
         for at in range(0, len(marks), _AT_ONCE):
@@ -198,7 +198,7 @@ def _reader(name: str) -> Callable[..., list[Item]]:
 
 
 def items(source: DataSource, changed: News) -> str:
-    """What an agent is told of, each item on a line, a delivery as it came; it is quoted when a prompt is made."""
+    """The items for an agent, one per line, a delivery as it came; they are quoted when a prompt is made."""
     if source.type == "webhook":
         return "\n".join(each.text for each in changed.items)
     lines = [_line(each) for each in changed.items[:_SHOWN]]
@@ -208,7 +208,7 @@ def items(source: DataSource, changed: News) -> str:
 
 
 def instructions(template: str, source: DataSource, changed: News) -> str:
-    """A template with its placeholders filled; the items themselves stand apart."""
+    """A template with its placeholders filled, separate from the items."""
     parts = {"{source}": f"“{source.name}”", "{count}": _count(changed), "{items}": "(quoted above)"}
     for name, value in parts.items():
         template = template.replace(name, value)

@@ -1,7 +1,7 @@
 """Access of agents to files in folders: list, read by windows, search by pattern and by words, write.
 
-Everything is limited to the turn's scope: a folder that its hearers may not know of is not even mentioned. Disks are
-read in a separate thread, for a limited time.
+Everything is limited to the turn's scope: a folder that its audience may not know is not even mentioned. Disks are read
+in a separate thread, for a limited time.
 """
 
 import asyncio
@@ -152,7 +152,7 @@ class FolderAccess(Struct, frozen=True):
     async def search(
         self, text: str, places: Sequence[FolderPath], path: str, near: tuple[Meaning | None, Mapping[str, Meaning]]
     ) -> tuple[list[Hit], list[str]]:
-        """The passages that match a text, in local folders as they are now, and what could not be searched like that.
+        """The passages that match a text, in local folders as of now, and what could not be searched that way.
 
         `near` is as in `Query`.
         """
@@ -179,7 +179,7 @@ class FolderAccess(Struct, frozen=True):
             return await asyncio.to_thread(_write_local, root, located.path, text, append=append)
         return await self.database.write(_WRITE, lambda tx: self._store(tx, located, text, append=append))
 
-    # ------------------------------------------------------------------------------------------------------ inside
+    # ----------------------------------------------------------------------------------------------------- helpers
 
     def root(self, located: FolderPath) -> Path:
         root = Path(located.attached.folder.path)

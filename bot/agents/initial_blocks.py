@@ -1,7 +1,7 @@
 """Creates agents with their initial blocks from the configuration.
 
-`bot.runtime.configured_constellation` does so at the start. Afterward the database is
-authoritative: what exists by name stays unchanged, what is missing is added.
+`bot.runtime.configured_constellation` does so at startup. Afterward the database is authoritative: agents and blocks
+that exist by name stay unchanged, missing ones are added.
 """
 
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ def ensure_own_blocks(tx: Tx, agent: Agent, now: datetime) -> None:
 
 
 def describe_blocks(tx: Tx, before: Agent, agent: Agent, now: datetime) -> None:
-    """Describe the agent's blocks as its changed table does, except those that somebody described in other words."""
+    """Update the descriptions of the agent's blocks from its changed table, except those that somebody rewrote."""
     old, new = _descriptions(before), _descriptions(agent)
     for label in old.keys() & new.keys():
         for block in blocks_described(tx, agent.id, label, old[label]) if old[label] != new[label] else ():
@@ -53,8 +53,8 @@ def _descriptions(agent: Agent) -> dict[str, str]:
 def ensure_blocks(
     tx: Tx, agent: Agent, audience: Audience, person: PersonId | None, now: datetime, brought: Sequence[NewBlock] = ()
 ) -> tuple[BlockId, ...]:
-    """Create missing per-audience blocks of the agent and the constellation for this audience, and update those that a
-    notification `brought`; returns their ids, each once, in order."""
+    """Create missing per-audience blocks of the agent and the constellation for this audience, and update those that
+    come with a notification (`brought`); returns their ids, each once, in order."""
     about = person if audience.startswith("person:") else None
     common = [each for each in shares.common_blocks(tx) if each.seed.audience == "each"]
     own = [seed for seed in agent.config.blocks if seed.audience == "each"]

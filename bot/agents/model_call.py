@@ -3,9 +3,9 @@
 A failed call is retried by the model itself (`bot.models.retry_and_fallback`).
 
 Most people write a thought in several messages. Waiting for the next one would delay every answer, so a turn begins
-with the first message, and the others join it as long as nothing was done or shown: the model is asked again.
+with the first message, and the others join it as long as nothing was done or shown: the model is called again.
 
-Everything that works on one turn shares its `TurnControl`, so that all of it stops or starts over together.
+All workers of one turn share its `TurnControl`, so that they stop or start over together.
 """
 
 import asyncio
@@ -74,7 +74,7 @@ class TurnControl(Struct, eq=False):
             interrupt()
 
     def hold_left(self, seconds: float) -> float:
-        """What is left of the seconds for holding an answer back, since this was first asked."""
+        """The rest of the seconds for holding an answer back, counted from the first call of this method."""
         now = time.monotonic()
         if self._held_since is None:
             self._held_since = now
@@ -120,7 +120,7 @@ class ModelCall:
             self._answering.cancel()
 
     async def answer(self, request: Request) -> Answer | None:
-        """The model's answer, or a text in its place; None if it was interrupted or has to be asked again."""
+        """The model's answer, or a text in its place; None if it was interrupted or must be called again."""
         if self._allowed.level is BudgetLevel.REFUSED:
             return Answer(self._allowed.words, (), Usage(), model="")
         model = await self._deps.model(self._allowed.agent)

@@ -1,6 +1,6 @@
-"""What people read when no language model answered or one gave no whole answer, and when the owner is told of it.
+"""Messages to people when no language model answered or one gave an incomplete answer, and the notice to the owner.
 
-`bot.models.health` describes the state of models; `bot.agents.owner_notices` delivers what the owner is told.
+`bot.models.health` describes the state of models; `bot.agents.owner_notices` delivers the notice.
 """
 
 from datetime import datetime, timedelta
@@ -17,13 +17,13 @@ from texts import _, gettext_lazy, gettext_noop
 _HOUR = timedelta(hours=1)
 
 ModelTrouble: TypeAlias = tuple[str, str]
-"""Its kind and its description, for `_` to show."""
+"""The kind and description, to translate with `_`."""
 
 
 def trouble_of(answer: Answer, material: PromptInputs) -> ModelTrouble | None:
-    """The kind and description of the trouble because of which no language model answered; None without any.
+    """The kind and description of the trouble that kept every language model from answering; None without any.
 
-    If the owner alone reads the answer, the answer itself says it.
+    If only the owner reads the answer, the answer itself says it.
     """
     if material.turn.scope.audience == OWNER:
         return None
@@ -46,9 +46,9 @@ def said_of(deps: TurnDeps, trouble: ModelTrouble | None, answer: Answer, materi
 
 
 def _unsaid(deps: TurnDeps, answer: Answer, material: PromptInputs) -> str:
-    """Why no language model answered the owner, where neither the answer nor one of the last day says so.
+    """Why no language model answered the owner, unless the answer or one of the last day says so.
 
-    The offline model says it itself only where a language model would have known more.
+    The offline model says it only where a language model would have known more.
     """
     if material.turn.scope.audience != OWNER or answer.model != OFFLINE or answer.calls or not answer.text:
         return ""
@@ -62,7 +62,7 @@ def _unsaid(deps: TurnDeps, answer: Answer, material: PromptInputs) -> str:
 def tell_owner(deps: TurnDeps, tx: Tx, trouble: ModelTrouble, said: str, now: datetime) -> None:
     """Tell the owner why no model answers, once an hour per kind of trouble; nobody else reads it.
 
-    The notice quotes the configured apology only: any other answer may be about somebody's direct messages.
+    The notice quotes only the configured apology: any other answer may be about somebody's direct messages.
     """
     (kind, why), apology = trouble, deps.apology
     key = f"trouble/{kind}/"

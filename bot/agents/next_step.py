@@ -33,14 +33,14 @@ MAX_RESTARTS = 2
 
 
 class CallModel(Struct, frozen=True):
-    """Ask the model; `last`: no tool may follow; `force` names a tool that it must call now."""
+    """Call the model; `last`: no tool may follow; `force` names a tool that it must call now."""
 
     last: bool
     force: str = ""
 
 
 class CallTool(Struct, frozen=True):
-    """Make a tool call. `begun`: it was begun before and nobody saw its end; `permit`: it was approved."""
+    """Make a tool call. `begun`: it was begun before, and its end is unknown; `permit`: it was approved."""
 
     call: Call
     begun: bool
@@ -56,11 +56,11 @@ class Restart(Struct, frozen=True):
 
 
 class Cancel(Struct, frozen=True):
-    """Nobody wants the answer any more."""
+    """Stop: nobody wants the answer any more."""
 
 
 NextStep: TypeAlias = CallModel | CallTool | Finish | Restart | Note | MissingCalls | Cancel
-"""A note is for the model: the messages changed too late to begin again, or calls are missing before the end."""
+"""A note for the model: the messages changed too late to begin again, or required calls are missing."""
 
 
 def next_step(material: PromptInputs, *, said: bool, max_steps: int) -> NextStep:
@@ -75,7 +75,7 @@ def next_step(material: PromptInputs, *, said: bool, max_steps: int) -> NextStep
     answers = [step.body for step in material.steps if isinstance(step.body, ModelAnswer)]
     call = open_call(material)
     if call is not None and len(answers) < max_steps:
-        return call  # a call gets its result before the model is told anything else
+        return call  # a call gets its result before the model reads anything else
     if other:
         return Note(_describe(other), wordings(material))
     rules, ended = Rules.of(material.agent), answers and isinstance(material.steps[-1].body, ModelAnswer)
@@ -90,9 +90,9 @@ def next_step(material: PromptInputs, *, said: bool, max_steps: int) -> NextStep
 
 
 def _reminder(material: PromptInputs, rules: Rules) -> MissingCalls | None:
-    """The calls still needed before the turn may end: an error, then a reminder, then a forced call.
+    """The calls still required before the turn may end: an error, then a reminder, then a forced call.
 
-    A model that does not even make a forced call is not asked again. A voter's call is forced at once.
+    A model that does not even make a forced call is not called again. A voter's call is forced at once.
     """
     if not (demands := rules.demands(material.steps, material.used, material.turn.started_at)):
         return None

@@ -1,4 +1,4 @@
-"""Patrols: on schedule an agent goes through a checklist, and speaks only if there is something to report.
+"""Patrols: on schedule an agent works through a checklist, and speaks only if there is something to report.
 
 A patrol is a job (`patrol:<name>`) that queues an event for the agent, in a place of its own (`patrol:<name>`),
 separate from all conversations. It belongs to the owner: its audience is that of the owner's place, and its reports are
@@ -48,7 +48,7 @@ def is_silence(text: str) -> bool:
 
 
 def waits_until(rows: Rows, row: InRow, quiet: OwnersQuiet, now: datetime) -> datetime | None:
-    """Until when a queued patrol must wait because quiet hours have begun; None for other rows."""
+    """The end of quiet hours that a queued patrol must wait for; None for other rows."""
     by_itself = isinstance(row.payload, PatrolEvent) and not row.payload.asked
     return quiet(rows, now) if by_itself else None
 
@@ -84,7 +84,7 @@ class Patrols(Struct, frozen=True):
         kinds.add(QueueJob(KIND, self.queue))
 
     def queue(self, tx: Tx, firing: DueJob) -> JobResult:
-        """Queue the agent's event, in the transaction that completes the job; says why if it does not."""
+        """Queue the agent's event, in the transaction that completes the job; returns the reason if it does not."""
         name, now = firing.job.id.partition(":")[2], firing.now
         agent, patrol = next((each for each in _patrols(tx) if each[1].name == name), (None, None))
         if agent is None or patrol is None:
@@ -114,7 +114,7 @@ class Patrols(Struct, frozen=True):
             group=group,
             text=f'The patrol "{name}" is due.',
             hearers=Scope(OWNER),
-            trust=Trust.AGENT,  # nobody watches: what needs the owner's word is asked for
+            trust=Trust.AGENT,  # nobody watches: calls that need the owner's approval are requested
             payload=PatrolEvent(agent.id, task[:_LONGEST], firing.asked),
         )
         inbox.add_event(tx, event, now)

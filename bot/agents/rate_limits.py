@@ -1,4 +1,4 @@
-"""How often people are answered, checked before any model is asked, so that excess messages cost nothing.
+"""Rate limits of answers, checked before any model call, so that excess messages cost nothing.
 
 Messages over the limit wait, and are answered together when the limit allows. The person is told once, except in
 public, where that would be one more post.
@@ -64,7 +64,7 @@ def refuse(tx: Tx, rates: Rates, rows: list[InRow], selves: Selves, now: datetim
         inbox.put_off(tx, each.id, again, inbox.OVER_LIMIT)
     here = place_source(head.place)
     if head.audience == PUBLIC or here == PATROL or any(each.last_error == inbox.OVER_LIMIT for each in rows):
-        return True  # nobody is told, nobody reads there, or they were told about the first one
+        return True  # nobody reads notices there, or they were already told
     words = _(
         "That was a lot at once, and I have reached my limit. I will answer everything together on {again}. You do "
         "not need to repeat it.",
@@ -76,7 +76,8 @@ def refuse(tx: Tx, rates: Rates, rows: list[InRow], selves: Selves, now: datetim
 
 
 def _exempt(rows: Rows, head: InRow) -> bool:
-    """The owner, a patrol, messages between agents, and decisions on requests, whose person was counted before."""
+    """Exempt rows: the owner's, patrols, messages between agents, and decisions on requests, whose person was counted
+    before."""
     if head.source in (approval_requests.SOURCE, PATROL, WRITTEN) or head.message is None:
         return True
     found = messages.by_ids(rows, [head.message], Scope(head.audience))

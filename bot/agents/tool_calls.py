@@ -1,4 +1,4 @@
-"""Makes one tool call: checked, permitted or asked for, carried out once, its result stored.
+"""Makes one tool call: checked, permitted or submitted for approval, carried out once, its result stored.
 
 A call that needs approval is not made: the request is stored with its result, which says that it waits. With an
 approval, the call is made in the transaction that uses it up.
@@ -58,7 +58,7 @@ _ASK = commit_point("turn.ask")
 _HAND = commit_point("turn.hand")
 _OUTSIDE = call_point("tool.outside")
 _KNOWN = (OWNER, PUBLIC)
-"""Audiences whose messages everybody who is asked may know."""
+"""Audiences whose messages every approver may know."""
 
 _INTERRUPTED = (
     "The call was interrupted and nobody knows whether it took effect. Do not repeat it blindly: find out first, "
@@ -100,7 +100,7 @@ class ToolCaller:
             watch(turn_events.ToolCallCompleted(turn.id, turn.place, call.name, ok=made))
 
     async def _permitted(self, tool: Tool, arguments: Arguments, use: CallTool, material: PromptInputs) -> bool:
-        """Carry out a call; if it needs approval, ask for it, unless a grant covers it. False while it waits."""
+        """Carry out a call; if it needs approval, request it, unless a grant covers it. False while it waits."""
         permit, question = use.permit, arguments.question()
         meaning, expected_meaning = [
             await self._deps.meaning(text) if text else None for text in (question, arguments.question_with_expected())
@@ -128,7 +128,7 @@ class ToolCaller:
     async def _ask(
         self, missing: ApprovalNeeded, tool: Tool, use: CallTool, material: PromptInputs, permit: Permit | None
     ) -> Permit | None:
-        """The permit under which the call may be retried; None if somebody was asked instead."""
+        """The permit under which the call may be retried; None if approval was requested instead."""
         turn, now = material.turn, self._deps.clock()
         speaker = next((asked.message.speaker for asked in reversed(material.asked) if asked.message.speaker), "")
         shown = _versions_shown(material.steps)
@@ -171,7 +171,7 @@ class ToolCaller:
             return
         if use.begun and not tool.idempotent:
             raise ToolError(_INTERRUPTED)
-        effect = not tool.idempotent  # from here on, nobody can say that it had no effect
+        effect = not tool.idempotent  # from here on, it may have had an effect
         if not use.begun:
             await self._db.write(_TOOL_BEGIN, lambda tx: self._begin(tx, call, about, effect=effect))
         outcome = await outside(_OUTSIDE, tool.run(about, arguments), self._deps.limits.tool_seconds)
@@ -259,13 +259,13 @@ class ToolCaller:
 
 
 def _said_with(material: PromptInputs, call: Call) -> str:
-    """What the agent said in the answer that makes the call."""
+    """The agent's words in the answer that makes the call."""
     answers = (step.body for step in material.steps if isinstance(step.body, ModelAnswer))
     return next((each.text for each in answers if any(call.id == made.id for made in each.calls)), "")
 
 
 def _source(material: PromptInputs, rows: Rows) -> str:
-    """What lowers the turn's trust, in words for the person who is asked."""
+    """The sources that lower the turn's trust, in words for the approver."""
     turn = material.turn
     history, exact = messages.conversation(rows, turn.place, turn.scope, HISTORY_ROWS), turn.scope.audience in _KNOWN
     return foreign_words(history, material.steps, turn.agent, exact=exact)

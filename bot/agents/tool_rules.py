@@ -1,4 +1,4 @@
-"""Rules for an agent's tools: what they refuse, and what they demand before a turn may end.
+"""Rules for an agent's tools: which calls they refuse, and which they demand before a turn may end.
 
 Pure functions of a turn's stored steps, so that a restart in between changes nothing. The model is told all rules in
 advance; a violation gets an error, then a reminder, then the demanded call is forced.
@@ -36,7 +36,7 @@ RuleName: TypeAlias = Literal[
 EVERY = "*"
 """In place of a tool's name: any tool."""
 MORE_TOOLS = "more_tools"
-"""Loads tools that the prompt only names; it is not a use of a tool, so no rule counts it."""
+"""Loads tools that the prompt only names; no rule counts it as a use of a tool."""
 REMINDERS = 2
 """Errors and reminders before a call is forced; a member that is only asked for one call gets none."""
 _RULES: dict[RuleName, tuple[str, str]] = {
@@ -169,7 +169,7 @@ class Rules(Struct, frozen=True):
         return next((refusal for refusal in checks if refusal is not None), None)
 
     def ends(self, steps: Sequence[Step]) -> bool:
-        """Whether the last calls end the turn, so that the model is not asked again."""
+        """Whether the last calls end the turn, so that the model is not called again."""
         if not steps or not isinstance(steps[-1].body, CallEnded):
             return False
         answers = [step.seq for step in steps if isinstance(step.body, ModelAnswer)]
@@ -220,7 +220,7 @@ class Rules(Struct, frozen=True):
         return [rule for rule in self.rules if rule.rule in names] if self.rules else []
 
     def _first(self, done: Sequence[_Result]) -> str:
-        """The tool that must be called before all others and was not yet; or empty."""
+        """The tool that must be called before all others and has not been; or empty."""
         came = {result.tool for result in done if result.tried}
         return next((rule.tool for rule in self._of("start_constraint") if rule.tool not in came), "")
 

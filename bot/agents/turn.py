@@ -104,7 +104,7 @@ class TurnRunner:
     ) -> None:
         self._db = database
         self._deps = turn_deps
-        # No method of its own: they would keep each other, and with them all that the prompt was made of.
+        # A local function, not a method: a bound method would form a reference cycle that keeps the whole prompt alive.
         self._caller = ToolCaller(
             database, turn_deps, functools.partial(run_part, database, turn_deps, control=control)
         )
@@ -129,9 +129,7 @@ class TurnRunner:
             if (seen := self._seen) is None:
                 seen = await self._db.read(self._look)
             (material, move, more), self._seen = seen, None
-            if self._control.stopping and not isinstance(
-                move, Finish
-            ):  # an answer that is there is sent before stopping
+            if self._control.stopping and not isinstance(move, Finish):  # a complete answer is sent before stopping
                 break
             if material.turn.status != "running":
                 over = True  # ended from outside: its person was erased
@@ -148,7 +146,7 @@ class TurnRunner:
         return over
 
     async def _note_ran(self, material: PromptInputs) -> None:
-        """From here on the attempt counts, even if the process ends during it."""
+        """Record the attempt, which counts from here on, even if the process ends during it."""
         if self._control.ran or self._control.first:
             return
         self._control.ran = True
@@ -188,12 +186,12 @@ class TurnRunner:
             case _:
                 assert_never(move)
 
-    # ------------------------------------------------------------------ thinking
+    # ------------------------------------------------------------------ model call
 
     async def _ask_model(self, material: PromptInputs, move: CallModel) -> Ending:
         commits = self._db.commits
         await self._deps.ready(material.agent, "")
-        if self._db.commits != commits:  # what was read before may be deleted since
+        if self._db.commits != commits:  # what was read before may have been deleted since
             material = replace(material, gathered=False)
         tools = self._deps.tools(material.agent)
         if material.agent.rules and (missing := Rules.of(material.agent).missing(tools.tools)):
@@ -241,7 +239,7 @@ class TurnRunner:
         return False
 
     async def _allow(self, material: PromptInputs, request: Request) -> Allowance:
-        """What may be spent on this call, after reserving it."""
+        """The allowance for this call, whose cost is reserved."""
         kept, now, turn = self._deps.budgets, self._deps.clock(), material.turn
         if not kept.concerns(material.agent):
             return Allowance(BudgetLevel.FULL, material.agent)
@@ -302,7 +300,8 @@ class TurnRunner:
         return self._seen is None
 
     def _finished_or_state(self, tx: Tx, material: PromptInputs, body: ModelAnswer, now: datetime) -> TurnState | None:
-        """None if the answer ended the turn in this unit; else the turn's new state, with the answer as a step."""
+        """None if the answer ended the turn in this transaction; else the turn's new state, with the answer as a
+        step."""
         most, turn = self._deps.limits.max_steps, material.turn
         step = Step(max((each.seq for each in material.steps), default=0) + 1, body, now)
         # Not gathered: the next call is shown the data of that time.
@@ -324,7 +323,7 @@ class TurnRunner:
         return over
 
     def _answered(self, material: PromptInputs) -> tuple[Wordings, InboxId | None]:
-        """What the turn answers; and the row after which others may join it, if they may."""
+        """The rows that the turn answers; and the row after which others may join it, if they may."""
         answers = sum(isinstance(step.body, ModelAnswer) for step in material.steps)
         joins = material.part is None and answers < self._deps.limits.max_steps
         last = material.claimed[-1].id if joins and material.claimed and not material.claimed[0].alone else None
@@ -394,7 +393,7 @@ async def _run_to_end(
 
 
 def _tell_of_part(turn_deps: TurnDeps, turn: TurnId, event: turn_events.TurnEvent) -> None:
-    """Report events of a member's part as such: nothing of it is an answer to anybody yet."""
+    """Report events of a member's part as such: none of it is an answer to anybody yet."""
     turn_deps.watch(turn_events.OfMember(turn, event.place, event))
 
 

@@ -1,4 +1,4 @@
-"""`TurnDeps`: what every turn needs, created once by composition."""
+"""`TurnDeps`: the dependencies of every turn, created once by composition."""
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -35,18 +35,18 @@ _MOST_PEOPLE = 1_000
 
 
 class TypingPeople(Struct):
-    """Who is about to add something, as far as platforms report typing; kept in memory only."""
+    """People who are typing, as far as platforms report it; kept in memory only."""
 
     _until: RecentValues[tuple[PlaceId, PersonId], tuple[float, bool]] = field(
         default_factory=lambda: RecentValues(_MOST_PEOPLE)
     )
-    """Until when somebody is taken to type, and whether what they typed is on its way to the conversation."""
+    """Until when somebody counts as typing, and whether the typed message is on its way to the conversation."""
 
     def types(self, place: PlaceId, person: PersonId) -> None:
         self._note((place, person), _TYPING_SECONDS, sent=False)
 
     def spoke(self, place: PlaceId, person: PersonId) -> None:
-        """The person sent what they were typing: it is stored a moment later."""
+        """The person sent the message that they were typing; it is stored a moment later."""
         if (place, person) in self._until:
             self._note((place, person), _ON_ITS_WAY_SECONDS, sent=True)
 
@@ -81,7 +81,7 @@ class TurnDeps(Struct, frozen=True):
     model: Callable[[Agent], Awaitable[Model]]
     tools: Callable[[Agent], Toolset]
     endpoints: Mapping[str, Endpoint]
-    """Those that send messages, by source."""
+    """The endpoints that send messages, by source."""
     redact: Callable[[str], str]
     """Removes loaded secrets from a text."""
     clock: Clock
@@ -92,7 +92,7 @@ class TurnDeps(Struct, frozen=True):
     notices: Notices
     """Where the owner gets notices."""
     quiet: Callable[[Rows, datetime], datetime | None]
-    """Returns the end of the owner's quiet hours; None if it is not quiet now."""
+    """Returns the end of the owner's quiet hours; None outside them."""
     apology: str | None
     """What others than the owner read if no language model answers; empty for nothing. None: nothing in public,
     elsewhere the offline model's answer."""

@@ -1,4 +1,4 @@
-"""The transactions that end a turn, restart it, or extend what it answers.
+"""The transactions that end a turn, restart it, or extend the messages it answers.
 
 At its end, a turn's steps become messages, and its answer becomes outbox rows.
 """
@@ -49,17 +49,17 @@ def end_turn(tx: Tx, turn_deps: TurnDeps, material: PromptInputs, text: str, now
         end_part(tx, material, material.part, text, now)
         return
     place = answer_place(turn_deps, turn)
-    if patrol and turn.trust > Trust.WEB:  # words from the web stay apart from the owner's conversation
+    if patrol and turn.trust > Trust.WEB:  # text from the web stays separate from the owner's conversation
         place = inbox.conversation_place(tx, place)
     heard = all(isinstance(each.payload, Extras) for each in material.asked)  # an observer hears only of events
     silent = (not heard and is_observer(tx, turn)) or (patrol and is_silence(text))
-    said = "" if silent or ":" not in place else text  # nobody is spoken to in "bluesky" as a whole
+    said = "" if silent or ":" not in place else text  # "bluesky" as a whole has no reader
     pieces = package(said, turn_deps.endpoint_at(place))
     _write(tx, _TurnResult(material, said, place, tuple(pieces)), now)
     if patrol:
         patrols.note(tx, turn.place, material.steps, said)
     finish(tx, turn_deps, material, now)
-    if any(isinstance(step.body, CallEnded) for step in material.steps):  # it may have given tasks
+    if any(isinstance(step.body, CallEnded) for step in material.steps):  # it may have delegated tasks
         group_runs.forget_parts(tx, turn.id)
 
 
@@ -72,7 +72,7 @@ def finish(tx: Tx, turn_deps: TurnDeps, material: PromptInputs, now: datetime) -
 
 
 def abandon(tx: Tx, broker: Broker, turn: TurnId, now: datetime) -> None:
-    """End a turn, alone or of a group, without an answer; whoever waits for its result continues without."""
+    """End a turn, alone or of a group, without an answer; whoever waits for its result continues without it."""
     broker.withdraw(tx, turn, now)
     outbox.withdraw_pending(tx, turn)
     agent_messages.withdraw(tx, turn, now)
@@ -84,13 +84,13 @@ def abandon(tx: Tx, broker: Broker, turn: TurnId, now: datetime) -> None:
 
 
 def cancel(tx: Tx, broker: Broker, turn: TurnId, now: datetime) -> None:
-    """End a turn whose answer nobody wants any more; the agent's next turn in this place is told what was done."""
+    """Cancel a turn whose answer nobody wants any more; the agent's next turn in this place is told of its progress."""
     interrupted_work.store_progress(tx, turn, "cancelled", now)
     abandon(tx, broker, turn, now)
 
 
 def begin_again(tx: Tx, broker: Broker, material: PromptInputs, now: datetime) -> None:
-    """The messages changed, and nothing irrevocable was done: forget all steps and parts."""
+    """Restart a turn whose messages changed before anything irrevocable was done: delete all steps and parts."""
     broker.withdraw(tx, material.turn.id, now)
     turns.require_current(tx, material.turn)
     group_runs.drop_parts(tx, material.turn.id)

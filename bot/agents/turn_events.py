@@ -21,13 +21,13 @@ class TurnStarted(TurnEvent, frozen=True):
 
 
 class ModelAsked(TurnEvent, frozen=True):
-    """A model was asked, and its answer is waited for. `model` is the first one's name, if others stand in for it."""
+    """A model was called, and its answer is pending. `model` is the first one's name, if others stand in for it."""
 
     model: str
 
 
 class TextChunk(TurnEvent, frozen=True):
-    """A piece of the answer as the model writes it; `text` is everything so far, so that a lost event does no harm."""
+    """A piece of the answer as the model writes it; `text` is the whole text so far, so a lost event does no harm."""
 
     text: str
 

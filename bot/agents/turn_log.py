@@ -39,7 +39,7 @@ def write(
 def note_asked(tx: Tx, turn: Turn, rows: Iterable[InRow], now: datetime) -> None:
     """Record in the activity log that a turn got messages, and read their files.
 
-    What an agent is told of a decision is written for models, so people do not read it there.
+    An agent's notice of a decision is written for models, so people do not read it there.
     """
     given = list(rows)
     decisions = [row for row in given if isinstance(row.payload, DecisionEvent)]
@@ -74,7 +74,7 @@ class Use(Struct, frozen=True):
 
 
 def note_tool(tx: Tx, turn: Turn, tools: Mapping[str, Tool], use: Use, now: datetime) -> None:
-    """Record in the activity log that a tool was used and how long that took; names only."""
+    """Record in the activity log that a tool was used and how long it took; names only."""
     call, worked = use.call, use.worked
     if call.name == MORE_TOOLS:
         return
@@ -88,7 +88,7 @@ def note_tool(tx: Tx, turn: Turn, tools: Mapping[str, Tool], use: Use, now: date
 
 
 def use_in_words(called: str) -> str:
-    """That an agent used a tool, as the activity log says it."""
+    """The use of a tool, as the activity log words it."""
     return gettext_lazy("used {tool}", tool=called)
 
 
@@ -121,7 +121,7 @@ def _shown(name: str, arguments: str, tools: Collection[str], *, worked: bool) -
 
 def _operation(arguments: str) -> str | None:
     found = parsed(arguments).get("operation")
-    return found if isinstance(found, str) else None  # other people's tools may mean anything by it
+    return found if isinstance(found, str) else None  # foreign tools may mean anything by it
 
 
 def _met(material: PromptInputs) -> Iterator[dict[str, object]]:

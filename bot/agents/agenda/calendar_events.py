@@ -61,7 +61,7 @@ def plan(
 
 
 def move(tx: Tx, event: Event, when: str, people: tuple[PersonId, ...], default_zone: str, now: datetime) -> Event:
-    """Plan an event anew, as long as before: a day alone keeps the time, a time alone the day. Raises Refused."""
+    """Reschedule an event with the same duration: a day alone keeps the time, a time alone the day. Raises Refused."""
     zone = person_settings.of(tx, people).zone or default_zone
     was = event.starts_at.astimezone(zone_of(zone))
     at = later(when, was, now.astimezone(zone_of(zone)), language(), event.title)
@@ -108,7 +108,7 @@ def _midnight(moment: datetime, zone: str) -> datetime:
 
 
 def _since(said: str, since: datetime, zone: str) -> datetime | None:
-    """The time that a text means when it is said at `since`; None if that is earlier."""
+    """The time that a text means when written at `since`; None if that is earlier."""
     with suppress(Refused):
         return triggers.next_run(read_when(said, since, zone, None), since)
     return None
@@ -140,7 +140,7 @@ def upcoming(found: list[Event], now: datetime, days: int = 31) -> list[tuple[da
 
 
 def occurrences(found: list[Event], now: datetime, until: datetime) -> list[tuple[datetime, Event]]:
-    """When these events begin up to then, each as often as it repeats."""
+    """When these events begin up to then, once per repetition."""
     return [(at, each) for each in found for at in triggers.due_between(triggers.load(each.trigger), now, until)]
 
 
@@ -212,7 +212,7 @@ class EventJob(Struct, frozen=True):
 
 def _announced(event: Event, firing: DueJob) -> datetime:
     """The occurrence that a due time announces."""
-    first = firing.job.read(EventDue).sooner == to_text(firing.due)  # announced later than was wanted
+    first = firing.job.read(EventDue).sooner == to_text(firing.due)  # announced later than planned
     if first or not isinstance(triggers.load(event.trigger), RecurrenceTrigger):
         return event.starts_at
     return firing.due + timedelta(minutes=event.reminder_minutes or 0)

@@ -1,6 +1,6 @@
-"""Messages to one person that come by themselves: reminders, announced events, questions for consent.
+"""Unprompted messages to one person: reminders, announced events, questions for consent.
 
-They are delivered in the place that they belong to if its hearers may know them, else to the person alone, and in the
+They are delivered in the place that they belong to if its audience may know them, else to the person alone, and in the
 person's language. People who opted out get none, and quiet hours (`quiet_hours.py`) delay those that are not urgent.
 """
 
@@ -27,7 +27,7 @@ from texts import gettext_lazy, language, speaking
 
 
 class PersonalMessages(Struct, frozen=True):
-    """What the owner sets at the terminal, over HTTP or by a patrol comes as a notice."""
+    """Queues messages to persons. What the owner sets at the terminal, over HTTP or by a patrol comes as a notice."""
 
     notices: Notices
     zone: str
@@ -47,7 +47,7 @@ class PersonalMessages(Struct, frozen=True):
         return speaking(self.spoken(person) or language())
 
     def say(self, tx: Tx, row: outbox.NewRow, now: datetime, press: outbox.PressButtons | None = None) -> None:
-        """Queue a message to the row's person, where its hearers may know it; if others hear it, name the person."""
+        """Queue a message to the row's person if its audience may know it; if others read it, mention the person."""
         person = row.person or PersonId("")
         place, audience, mention = self.where(tx, person, row.place, row.audience)
         named = mention and place_source(place) == "discord"
@@ -61,7 +61,7 @@ class PersonalMessages(Struct, frozen=True):
 
     def where(self, rows: Rows, person: PersonId, place: PlaceId, audience: Audience) -> tuple[PlaceId, Audience, bool]:
         """Where to deliver what was set in a place: the place, its audience, and whether to name the person."""
-        only_answers = place_source(place) == API and audience == OWNER  # over HTTP nobody reads what comes later
+        only_answers = place_source(place) == API and audience == OWNER  # over HTTP nobody reads later messages
         if place == PLACE.id or place_source(place) == PATROL or only_answers:
             return self.notices.place, OWNER, False
         known = inbox.place(rows, place)

@@ -15,7 +15,7 @@ from scheduler.zones import Quiet
 from texts import gettext_lazy
 
 OwnersQuiet: TypeAlias = Callable[[Rows, datetime], datetime | None]
-"""Returns the end of the owner's quiet hours; None if it is not quiet then."""
+"""Returns the end of the owner's quiet hours; None outside them."""
 
 
 def quiet_of(rows: Rows, accounts: tuple[PersonId, ...], default_zone: str) -> Quiet | None:
@@ -33,13 +33,13 @@ def after_quiet(quiet: Quiet | None, at: datetime) -> datetime:
 
 
 def quiet_until(rows: Rows, accounts: tuple[PersonId, ...], default_zone: str, at: datetime) -> datetime | None:
-    """The end of their quiet hours; None if it is not quiet then."""
+    """The end of their quiet hours; None outside them."""
     quiet = quiet_of(rows, accounts, default_zone)
     return None if quiet is None else quiet.until(at)
 
 
 def held_back(until: datetime | None) -> JobResult | None:
-    """What a job reports that waits for quiet hours to end; None if they are over."""
+    """The status of a job that waits for quiet hours to end; None if they are over."""
     return None if until is None else JobResult(gettext_lazy("waiting for quiet hours to end"), again=until)
 
 

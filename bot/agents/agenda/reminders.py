@@ -52,7 +52,7 @@ _SHOWN = 8  # messages of one reminder that are updated when it is done
 
 
 class PlannedReminder(Struct, frozen=True):
-    """A stored reminder: its time in words in its person's zone, and a remark, which `_` shows in their language."""
+    """A stored reminder: its time in words in its person's zone, and a remark to translate with `_`."""
 
     reminder: Reminder
     at: datetime
@@ -65,7 +65,7 @@ def plan(
 ) -> PlannedReminder:
     """Store a reminder for a time in words or ISO 8601, with its job. Raises Refused with a message.
 
-    `people` are all accounts of its person, in whose time zone the time is read.
+    `people` are all accounts of its person, whose time zone applies.
     """
     require_speaking_later(new.place, new.audience)
     if not 0 <= new.escalate_minutes <= _MOST_MINUTES:
@@ -84,7 +84,7 @@ def plan(
 
 
 def listing(rows: Rows, scope: Scope, people: tuple[PersonId, ...], default_zone: str) -> list[ListedReminder]:
-    """The open reminders of these people that may be used here, the next one first; quiet hours are counted in."""
+    """The open reminders of these people that may be used here, the next one first, taking quiet hours into account."""
     found, quiet = reminders.listing(rows, scope, people), quiet_of(rows, people, default_zone)
     held = [replace(each, next_at=each.next_at and _arrival(each.reminder, each.next_at, quiet)) for each in found]
     return sorted(held, key=lambda each: each.next_at or _NEVER)
@@ -93,7 +93,7 @@ def listing(rows: Rows, scope: Scope, people: tuple[PersonId, ...], default_zone
 def occurrences(
     rows: Rows, scope: Scope, people: tuple[PersonId, ...], default_zone: str, until: datetime
 ) -> list[tuple[datetime, Reminder]]:
-    """When the listed reminders come up to then, each as often as it repeats."""
+    """The times of the listed reminders up to then, once per repetition."""
     quiet, found = quiet_of(rows, people, default_zone), []
     for each in reminders.listing(rows, scope, people):
         trigger = triggers.load(each.reminder.trigger)
@@ -125,14 +125,14 @@ PRIVATELY = gettext_noop("It will arrive in a direct message.")
 
 
 def apart(rows: Rows, people: tuple[PersonId, ...], place: PlaceId) -> str:
-    """A note, for `_` to show, that a reminder will not arrive in this place because of its person's setting."""
+    """A note, to translate with `_`, that a person's setting keeps a reminder from arriving in this place."""
     known = inbox.place(rows, place)
     shown = known is not None and known.kind != "direct"
     return gettext_lazy(PRIVATELY) if shown and person_settings.of(rows, people).reminders == "privately" else ""
 
 
 def elsewhere(place: PlaceId, notices: Notices) -> str:
-    """Where a reminder comes that was set in a place that gets only answers, for `_` to show; empty in other places."""
+    """Where a reminder arrives that was set in a place that only gets answers, to translate with `_`; else empty."""
     if place_source(place) != API:
         return ""
     if place_source(notices.place) == "discord":
@@ -141,7 +141,7 @@ def elsewhere(place: PlaceId, notices: Notices) -> str:
 
 
 def snooze(tx: Tx, reminder: Reminder, at: datetime, now: datetime) -> None:
-    """Remind of it at that time; of what is planned up to then, it takes the place. Raises Refused if it is over."""
+    """Postpone a reminder to that time, replacing occurrences up to then. Raises Refused if it is over."""
     if reminder.status in (Status.DONE, Status.CANCELLED):
         raise Refused("That reminder is already done.")
     jobs.drop(tx, job_id(reminder.id, "again"))
@@ -153,8 +153,8 @@ def snooze(tx: Tx, reminder: Reminder, at: datetime, now: datetime) -> None:
 
 
 def _skip(tx: Tx, reminder: Reminder, until: datetime) -> None:
-    """Skip planned occurrences: the only one, or those up to `until` of a repeating reminder, and the next one where
-    that is what is moved: nothing rang, and nothing was moved before."""
+    """Skip planned occurrences: the only one, or those up to `until` of a repeating reminder; also the next one, if
+    that is the one being moved, that is, if nothing is due and nothing was moved before."""
     planned, moved = jobs.get(tx, job_id(reminder.id)), jobs.get(tx, job_id(reminder.id, "later"))
     if planned is None or planned.next_at is None:
         return
@@ -227,7 +227,7 @@ def lines(found: list[ListedReminder], zone: str) -> list[str]:
 
 
 def status_words(listed: ListedReminder) -> str:
-    """The status of a reminder, for `_` to show in words; empty if it just waits for its time."""
+    """The status of a reminder, to translate with `_`; empty if it only waits for its time."""
     if listed.paused:
         return gettext_lazy("paused")
     if listed.undelivered:
@@ -297,7 +297,7 @@ def _job(reminder: Reminder, at: datetime, suffix: str, kind: str = REMIND) -> N
 def _show(tx: Tx, reminder: Reminder, mark: str, now: datetime) -> None:
     """Mark a reminder's messages as done and remove the buttons; unsent ones are withdrawn.
 
-    For a repeating reminder only the last message: earlier ones were not done by that.
+    Of a repeating reminder only the last message: earlier ones were not done by that.
     """
     repeats, last = isinstance(triggers.load(reminder.trigger), RecurrenceTrigger), _last_told(reminder)
     for row in _messages(tx, reminder)[-_SHOWN:]:
@@ -305,7 +305,7 @@ def _show(tx: Tx, reminder: Reminder, mark: str, now: datetime) -> None:
             continue
         earlier = repeats and not row.key.startswith(last)
         if earlier and outbox.of_prefix(tx, f"{row.key}/snoozed/"):
-            continue  # it says until when, and has no buttons any more
+            continue  # its text has the new time, and the buttons are gone
         shown = row.content if earlier else f"{mark}{row.content}"
         outbox.add_edit(tx, row, "shown", shown, now, person=reminder.person)
 

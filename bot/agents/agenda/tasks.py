@@ -26,7 +26,7 @@ NONE = "none"
 """In place of a time or a task: remove it."""
 _BEFORE_DATE = re.compile(r"\b(for|before|after|of|the|für|vor|nach|den|der)$", re.IGNORECASE)
 """Words that say nothing without the date behind them, as in "buy tickets for Friday"."""
-_TIMES: Mapping[int, str] = {}  # where nothing is due
+_TIMES: Mapping[int, str] = {}  # if nothing is due
 
 
 class TaskChanges(Struct, frozen=True):
@@ -38,7 +38,7 @@ class TaskChanges(Struct, frozen=True):
     priority: Priority | None = None
     due: str = ""
     under: str = ""
-    """The task of which it becomes a step."""
+    """The task to become a step of."""
     after: str = ""
     """A task that must be done before."""
     fields: Mapping[str, str] = field(default_factory=dict)
@@ -70,7 +70,7 @@ def find_one(
 ) -> N:
     """The item with this number or text, or with part of it; else raises Refused with `none` or `several`.
 
-    The message also lists what there is, with numbers, and when it is `due`, only where texts are the same.
+    The message lists the items with numbers, and with `due` where texts are equal.
     """
     wanted = which.strip().lstrip("#").casefold()
     ends = wanted if wanted.isdecimal() and len(wanted) >= SHORTEST else " "
@@ -88,7 +88,7 @@ def find_one(
 
 
 def list_known(known: Sequence[str], between: str = ", ") -> str:
-    """A sentence that lists what there is, to follow an error about what there is not; empty if there is nothing."""
+    """A sentence that lists the known items, to follow an error about an unknown one; empty if there are none."""
     return gettext_lazy(" Choose from: {known}.", known=between.join(known)) if known else ""
 
 

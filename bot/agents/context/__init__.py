@@ -1,1 +1,1 @@
-"""What a model is shown in a turn: prompt, history, blocks, facts, situation."""
+"""The context of a model in a turn: prompt, history, blocks, facts, situation."""

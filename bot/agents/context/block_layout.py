@@ -1,10 +1,9 @@
 """Memory blocks in a prompt: where each appears, and with which text.
 
-Blocks come before the conversation, where any change makes the provider reread it. So what the agent appends is not
-added there while its call is in view, and a block that it rewrote lately appears only in its call, and above with the
-same words as an empty one of which nothing else is in view. A block that changed in another way comes after the
-conversation for an hour. The text before the conversation is always current, except for the newest appended lines in
-view.
+Blocks come before the conversation, where any change makes the provider reread it. So text that the agent appends is
+not added there while its call is in view, and a block that it rewrote lately appears only in its call; above, it looks
+like an empty one without any calls in view. A block that changed in another way comes after the conversation for an
+hour. The text before the conversation is always current, except for the newest appended lines in view.
 """
 
 import functools
@@ -27,9 +26,9 @@ from memory.queue.turns import Turn
 from memory.store.database import Rows
 
 CHANGED = " is now at "
-"""Stands in the result of an edit."""
+"""Part of the result of an edit."""
 CREATED = " is there now"
-"""Stands in the result of a creation."""
+"""Part of the result of a creation."""
 _LATELY = timedelta(hours=1)  # how long a provider caches a prompt
 _SHORT = 2_000  # characters
 _BELOW = "(empty, or as you wrote it last in the conversation below)"
@@ -41,7 +40,7 @@ class BlockLayout(Struct, frozen=True):
     logs: tuple[Block, ...] = ()
     """Logs of the turn's own audience, without calls in view."""
     lacking: tuple[PromptText, ...] = ()
-    """What the blocks above lack of earlier turns, in words."""
+    """Text from earlier turns that the blocks above lack."""
 
     @property
     def blocks(self) -> tuple[Block, ...]:
@@ -57,7 +56,7 @@ def lay_out(
     *,
     may_be_cut: bool = False,
 ) -> BlockLayout:
-    """Where the known blocks stand in the prompt of a turn with that conversation in view; if that `may_be_cut`, none
+    """The positions of the known blocks in a prompt with that conversation in view; if that `may_be_cut`, no block
     relies on it."""
     own = [row for row in history if row.tool_call_id is not None and row.agent in (None, turn.agent)]
     changes = Counter[str]()
@@ -80,7 +79,7 @@ def lay_out(
             last = "append" if count == 1 else f"{count} appends"
             called = attribute(each.address)
             lacking.append(say("[block {called} above lacks your last {last} in view]", called=called, last=last))
-    above.sort(key=lambda each: each.audience != PUBLIC)  # what is the same in every place first
+    above.sort(key=lambda each: each.audience != PUBLIC)  # blocks that are the same in every place come first
     return BlockLayout(tuple(above), tuple(below), tuple(_unseen(logs, own)), tuple(lacking))
 
 
@@ -90,9 +89,9 @@ _Edit: TypeAlias = tuple[Literal["append", "write"], str]
 def _edits(
     calls: Iterable[messages.Message], steps: Iterable[Step], changes: Counter[str]
 ) -> defaultdict[str, list[_Edit]]:
-    """What these calls and steps appended or wrote anew, the newest first, by the label that the agent gave.
+    """What these calls and steps appended or rewrote, newest first, by the label that the agent used.
 
-    Counts in `changes` how often they changed a block of that label, in whatever way, wherever it is.
+    Counts in `changes` every change of a block of that label, however and wherever it was made.
     """
     given, done = dict[str, str](), list[str]()
     for row in calls:
@@ -129,11 +128,11 @@ def _last(label: str) -> str:
 def _above(
     rows: Rows, block: Block, edits: Sequence[_Edit], changes: Counter[str], turn: Turn
 ) -> tuple[Block | None, int]:
-    """The block as it stands above the conversation, and how many of what was appended in view, newest first, it lacks.
-    `changes` counts all that is in view, by the label of the block.
+    """The block as it appears above the conversation, and how many appended lines in view, newest first, it lacks.
+    `changes` counts all changes in view, by the label of the block.
 
-    None if it stands below: notes on whoever of several people speaks, and what changed lately in other ways. A long
-    block does not, as nothing there is ever cached.
+    None if it appears below: notes on the current one of several speakers, and blocks that changed lately in other
+    ways. A long block never does, because nothing there is cached.
     """
     if block.id in turn.blocks and block.about is not None and not turn.scope.audience.startswith("person:"):
         return None, 0
@@ -181,7 +180,7 @@ def render_block(
 
 @functools.lru_cache(maxsize=1_000)
 def _rendered(head: tuple[str, str, str, str], description: str, profile: str, shown: str) -> str:
-    """Cached: most blocks are the same in the next prompt."""
+    """Cached, because most blocks are the same in the next prompt."""
     called, access, heard, shared_from = attribute(head[0]), head[1], attribute(head[2]), head[3]
     shared = f' shared_from="{attribute(shared_from)}"' if shared_from else ""
     opened = f'<block:{called} permission="{access}" readers="{heard}"{shared}>'

@@ -1,4 +1,5 @@
-"""Which messages of a conversation a model sees, and how they are shown; `bot.upkeep.compaction` summarizes others."""
+"""Which messages of a conversation a model sees, and how they are rendered; `bot.upkeep.compaction` summarizes the
+others."""
 
 import functools
 import zlib
@@ -75,7 +76,7 @@ def cut_point(rows: Sequence[messages.Message]) -> int:
 
 
 def earlier(compacted: Compaction | None) -> Iterable[Message]:
-    """The summary of what is before the conversation in view; the same in every prompt until more is compacted."""
+    """The summary of messages before the conversation in view; the same in every prompt until more is compacted."""
     if compacted is not None and compacted.summary:
         head = f"[system] Before this, {many(compacted.messages, 'message')} of this conversation, told in short:"
         yield UserMessage(f"{head}\n{quotation('a summary of earlier talk here', compacted.summary)}")
@@ -144,7 +145,7 @@ def render_message(row: messages.Message, *, overheard: bool = False) -> PromptT
 
 @functools.lru_cache(maxsize=200)
 def _headed(speaker: str, who: str | None, at: datetime, text: str, marks: tuple[str, ...]) -> PromptText:
-    """Cached: what a turn answers is in the conversation of the next one."""
+    """Cached, because the messages that a turn answers are in the next turn's conversation."""
     shown = display_name(speaker) or "somebody"
     head = say("[{speaker} ({who}) · {when}", speaker=shown, who=who, when=_when(at))
     marked = joined([head, *(say(" · {mark}", mark=mark) for mark in marks if mark)], "")
@@ -181,7 +182,7 @@ def render_extras(came: Extras, answers: PromptText) -> Iterable[PromptText]:
 def find_quoted(
     rows: Rows, asked: messages.Message, quoted: Quotation, shown: Iterable[messages.Message]
 ) -> PromptText:
-    """Which message in view is the quoted one, so that it is not shown twice; empty if unknown."""
+    """The message in view that is quoted, so that it is not shown twice; empty if unknown."""
     if quoted.by_us:
         sent = outbox.said_by_us(rows, asked.source, quoted.external_id)
         ours = [each for each in shown if each.role == "assistant" and each.text and sent and each.batch == sent.turn]
@@ -216,7 +217,7 @@ def foreign_words(
 ) -> str:
     """The sources that lower a turn's trust, in words such as "text from notes.md"; empty if none do.
 
-    Unless `exact`, only the tools are named: whoever is asked may not be allowed to know the arguments.
+    Unless `exact`, only the tools are named, because the approver may not be allowed to know the arguments.
     """
     given = {row.tool_call_id: row.tool_args or "" for row in history if row.role == "assistant" and row.tool_call_id}
     read = [

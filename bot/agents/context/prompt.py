@@ -88,7 +88,7 @@ _AWAY = 20  # blocks outside the context that are named
 
 
 class PromptMessage(Struct, frozen=True):
-    """One message that the turn answers, with what came with it."""
+    """A message that the turn answers, with its attachments."""
 
     message: messages.Message
     payload: Payload
@@ -101,7 +101,7 @@ class PromptMessage(Struct, frozen=True):
 
     @property
     def origin(self) -> MessageId:
-        """The message behind it: an event is about an earlier message."""
+        """The message it is based on: an event refers to an earlier message."""
         return about(self.payload) or self.message.id
 
 
@@ -148,7 +148,7 @@ class PromptInputs(Struct, frozen=True):
 
 
 def read_turn(rows: Rows, turn: Turn, agent: Agent) -> PromptInputs:
-    """Read the state of a turn: what it answers and has done, without memory and history. Raises RowUnreadable."""
+    """Read the state of a turn: its messages and steps, without memory and history. Raises RowUnreadable."""
     part = None if turn.parent is None else group_runs.part(rows, turn.id)
     claimed = inbox.of_turn(rows, turn.id if part is None else part.run)
     asked = messages.by_ids(rows, [row.message for row in claimed if row.message], turn.scope)
@@ -156,7 +156,7 @@ def read_turn(rows: Rows, turn: Turn, agent: Agent) -> PromptInputs:
 
 
 class TurnRows(Struct, frozen=True):
-    """The rows behind a turn: what it answers, what it has done, and its task in a group."""
+    """The rows behind a turn: its messages, its steps, and its task in a group."""
 
     claimed: Sequence[InRow]
     asked: Sequence[messages.Message]
@@ -165,7 +165,7 @@ class TurnRows(Struct, frozen=True):
 
 
 def inputs(rows: Rows, turn: Turn, agent: Agent, told: TurnRows) -> PromptInputs:
-    """The same from rows that were just read or written."""
+    """The inputs from rows that were just read or written."""
     claimed, stored, part = told.claimed, told.steps, told.part
     payloads: dict[MessageId, Payload] = {
         row.message: PAYLOAD.require(row.payload) for row in claimed if row.message is not None
@@ -208,9 +208,9 @@ def _said_to_us(material: PromptInputs) -> list[str]:
 
 
 def add_inputs(rows: Rows, material: PromptInputs, *, may_be_cut: bool = False) -> PromptInputs:
-    """Add the other inputs for a model; recalled entries, too, unless `recall_texts` are embedded for that.
+    """Add the other inputs for a model, including recalled entries unless `recall_texts` are embedded for that.
 
-    `may_be_cut`: what was said before the newest message may be left out later, so that no block may rely on a call.
+    `may_be_cut`: messages before the newest may be left out later, so no block may rely on a call.
     """
     turn = material.turn
     types = (*blocks.IN_CONTEXT, BlockType.LOG)
@@ -415,7 +415,8 @@ def _newest(material: PromptInputs) -> PromptMessage | None:
 
 
 def _around_turn(material: PromptInputs) -> str:
-    """What changes each turn. It stands before the message: small models continue what they read last."""
+    """The parts that change each turn. They precede the message, because small models continue the text that they read
+    last."""
     where = place_name(material.place_name) or place_name(material.turn.place)
     heard_by = readers(material.turn.scope.audience)
     here = say("[now in {where}; your answer is heard by: {heard_by}]", where=where, heard_by=heard_by)
@@ -432,7 +433,7 @@ def _around_turn(material: PromptInputs) -> str:
 
 
 def _around(material: PromptInputs) -> Iterable[tuple[str, PromptText]]:
-    """Working memory, situation, then learned facts, as far as the roster leaves room."""
+    """Working memory, situation, then learned facts, in the space that the roster leaves."""
     kept = [] if material.kept is None else list(inventory_parts(material.kept))
     found = [] if material.situation is None else list(situation_parts(material.situation))
     roster = next((quotation(*each) for each in found if each[0] == ROSTER), "")

@@ -41,8 +41,8 @@ NOTHING = PromptText("")
 
 
 def passage(text: str) -> PromptText:
-    """Several lines by somebody: without invisible characters, and with a backslash before whatever looks like a mark
-    of ours: `[` at the beginning of a line, and the tags of quotations and blocks."""
+    """Several lines by somebody: without invisible characters, and with a backslash before anything that resembles our
+    marks: `[` at the beginning of a line, and the tags of quotations and blocks."""
     if isinstance(text, PromptText):
         return text
     if text.isascii() and text.isprintable() and "[" not in text and "<" not in text:
@@ -51,7 +51,7 @@ def passage(text: str) -> PromptText:
 
 
 def within_block(text: str) -> PromptText:
-    """The same for the content of a block; the times at the beginning of log lines stay unchanged."""
+    """A passage in a block; the times at the beginning of log lines stay unchanged."""
     return PromptText(_HEADS_BUT_TIMES.sub(r"\1\\", _without_tags(text)))
 
 
@@ -82,7 +82,7 @@ def display_name(text: str, limit: int = MAX_NAME) -> PromptText:
 
 @functools.lru_cache(maxsize=100)
 def place_name(text: str) -> PromptText:
-    """The name of a place, with a channel's sign before it; patrols and news of sources have places, too."""
+    """The name of a place, with "#" for a channel; patrols and data sources have places as well."""
     if _PLACE_ID.fullmatch(text):
         return line(place_title(text))
     sign = "#" if text.startswith("#") else ""
@@ -144,7 +144,7 @@ def indented(text: str) -> PromptText:
 
 
 def stored_result(text: str) -> PromptText:
-    """A tool's result as stored: usually quoted then, but older versions and imported files did not, and it may have
+    """A stored tool result. It is usually quoted, but older versions and imported files did not quote, and it may have
     been cut. Anything but a whole quotation of ours is escaped."""
     lines, opened = list[str](), 0
     for each in without_unseen(text).split("\n"):
@@ -157,6 +157,7 @@ def stored_result(text: str) -> PromptText:
 
 
 def estimate_tokens(text: str) -> int:
-    """A guess where no provider counts: 3.6 characters per token, 1.1 tokens per CJK character (measured averages)."""
+    """An estimate where no provider counts: 3.6 characters per token, 1.1 tokens per CJK character (measured
+    averages)."""
     wide = 0 if text.isascii() else len(_WIDE.findall(text))
     return int((len(text) - wide) / 3.6 + wide * 1.1) + 1

@@ -1,11 +1,11 @@
-"""What a turn is shown of what its agent knows: entries that match a person's message, learned facts, and lessons.
+"""The knowledge shown in a turn: entries that match a person's message, learned facts, and lessons.
 
-Nothing records which entries were shown. An entry is shown whenever it fits and the message that it was learned from is
-not in view, so it returns once that has left the window. Only entries from before the turn are shown: all steps of the
-turn see the same, and a provider's cache of the prompt stays valid.
+It is not recorded which entries were shown. An entry is shown whenever it matches and its source message is not in
+view, so it returns once that has left the window. Only entries from before the turn are shown: all steps of the turn
+see the same, and a provider's cache of the prompt stays valid.
 
-Facts and lessons from projects share a limit with the roster, and follow it above the newest message. What does not fit
-is cut by rank; the order stays the same until something new is learned.
+Facts and lessons from projects share a limit with the roster, and follow it above the newest message. The lowest ranks
+are cut first; the order stays the same until something new is learned.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
@@ -34,13 +34,13 @@ MOST, UNASKED = 8, 5
 """Entries for a person's message; and the newest ones, on the first turn in a place if none fit."""
 LINKED = 3
 """Additional entries that are found through the graph."""
-_SPARE = 2 * MOST  # found, since some may be in view
-_EARLIER = 2  # earlier messages whose words are searched, too
+_SPARE = 2 * MOST  # found, because some may be in view
+_EARLIER = 2  # earlier messages whose words are searched as well
 _SHOWN = 600  # characters of one entry
 
 
 class RecalledEntry(Struct, frozen=True):
-    """An entry that came to mind, and by what: a search found it, the graph led to it, or it is one of the newest."""
+    """A recalled entry and its reason: found by search, linked by the graph, or one of the newest."""
 
     entry: Entry
     hit: Hit | None = None
@@ -55,10 +55,10 @@ def recall_entries(
     history: Sequence[Message],
     meaning: Meaning | None = None,
 ) -> list[RecalledEntry]:
-    """The agent's entries that fit the messages, best first, that the hearers of the turn may know.
+    """The agent's entries that match the messages and may be known to the turn's audience, best first.
 
-    `asked` are the messages that the turn answers, `meaning` theirs, `history` what else is in view. Without a content
-    word nothing is searched; then the first turn in a place shows the newest entries.
+    `asked` are the messages that the turn answers, `meaning` their embedding, `history` the rest in view. Without a
+    content word nothing is searched; then the first turn in a place shows the newest entries.
     """
     in_view = {message.id for message in history}
     found: list[RecalledEntry] = []
@@ -82,7 +82,7 @@ def recall_entries(
 def _linked(
     rows: Rows, turn: Turn, agent: AgentId, text: str, known: Set[EntryId], in_view: Set[MessageId]
 ) -> list[Entry]:
-    """Entries that the graph links to what is named, nearest first, without those found by words."""
+    """Entries that the graph links to the mentioned things, nearest first, without those found by words."""
     linked = graph.linked(rows, agent, text, turn.scope, turn.started_at)
     others = [entry for entry in linked if entry not in known]
     return _not_in_view(entries.by_ids(rows, agent, others, turn.scope), in_view)[:LINKED]
@@ -126,14 +126,14 @@ class Knowledge(Struct, frozen=True):
 
 
 def knowledge(rows: Rows, turn: Turn, stored: Mapping[Kind, Sequence[Item]]) -> Knowledge:
-    """Facts from before a turn that its hearers may know, and the lessons in what is stored for them."""
+    """Facts from before a turn that its audience may know, and the lessons in what is stored for them."""
     most = MOST_OWN, MOST_SHARED
     own, shared = facts.weightiest(rows, turn.agent, turn.scope, most, turn.person, turn.started_at)
     return Knowledge(tuple(own), tuple(shared), project_learnings.learned(stored, turn.started_at))
 
 
 def knowledge_parts(known: Knowledge, roster: str) -> Iterator[tuple[str, PromptText]]:
-    """The source and the lines of each part; `roster` stands above them and uses part of the limit."""
+    """The source and the lines of each part; `roster` precedes them and uses part of the limit."""
     room = TOKENS - (estimate_tokens(roster) if roster else 0)
     shared = list(_fitting(known.shared, SHARED_HEAD, min(room, _SHARED_TOKENS))) if known.shared else []
     if shared:

@@ -1,8 +1,8 @@
 """The situation of a turn: other agents, recent events, open work, and what its agent missed while it was away.
 
-Everything is read through the turn's scope and as of its beginning, so that all steps of a turn see the same. It
-comes right before the newest message, so that the earlier text stays the same from turn to turn. How much an agent is
-told of what it missed depends on how long it was away and on its role in the group: supervisors are told more.
+Everything is read through the turn's scope and as of its beginning, so that all steps of a turn see the same. It comes
+right before the newest message, so that the earlier text stays the same from turn to turn. How much an agent is told of
+what it missed depends on how long it was away and on its role in the group: supervisors are told more.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -44,7 +44,7 @@ class CatchUp(Struct, frozen=True):
 
 
 def catch_up(rows: Rows, turn: Turn, others: Sequence[Neighbor]) -> CatchUp | None:
-    """What the turn's agent missed and the hearers of the turn may know; None if nothing."""
+    """What the turn's agent missed and its audience may know; None if nothing."""
     if turn.away_since is None or turn.started_at - turn.away_since <= AWAY:
         return None
     away = turn.started_at - turn.away_since
@@ -272,7 +272,7 @@ def handoff_line(note: Handoff) -> PromptText:
 
 
 def _by_hand(trust: Trust) -> str:
-    """Who did something that no agent did."""
+    """The person who did something, if no agent did."""
     return "the owner" if trust is Trust.OWNER else "somebody"
 
 

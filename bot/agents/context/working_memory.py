@@ -1,4 +1,4 @@
-"""Working memory as a model sees it: the list of entries without their content; and results that are too long.
+"""Working memory as a model sees it: a list of entries without their content; and results that are too long.
 
 Entries are listed as of the turn's beginning, so that all its steps see the same. People's turns see what patrols found
 and the indexes that members left; a patrol, and a member at its task, sees its own entries and the shared ones.
@@ -102,7 +102,7 @@ def past(text: str) -> str:
 
 
 def fitted(tx: Tx, by: By, tool: str, text: str, *, readable: bool) -> str:
-    """What the model sees of a result; one that is too long is saved in parts.
+    """The part of a result that the model sees; one that is too long is saved in parts.
 
     `readable`: whether the agent has working memory to read the parts from; if not, the rest is dropped and the text
     says so.

@@ -26,7 +26,7 @@ _DOMAIN = 2.0  # a word of the domain counts more than one of a capability
 _PREFERRED = 1.0
 _MEANING = 2.0  # a cosine of 1 counts as much as a word of the domain
 _ENDINGS, _SHORTEST_STEM = ("ing", "es", "ed", "en", "er", "s", "e", "n"), 4  # of English and German words
-_NEAR = 0.3  # lower cosines mean nothing: unrelated texts reach them, too
+_NEAR = 0.3  # lower cosines mean nothing: even unrelated texts reach them
 
 
 class Candidate(Struct, frozen=True):
@@ -42,7 +42,7 @@ class Candidate(Struct, frozen=True):
 
     @property
     def profile(self) -> str:
-        """Its knowledge as one text, which is compared with questions by meaning."""
+        """Its knowledge as one text, whose meaning is compared with questions."""
         return ". ".join(filter(None, (self.member.domain, *self.member.capabilities, self.description)))
 
 

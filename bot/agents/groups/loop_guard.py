@@ -1,7 +1,7 @@
-"""What stops agents that keep giving each other work: a budget for each message, and a pause for each pair.
+"""Stops agents that keep giving each other work: a budget for each message, and a pause for each pair.
 
 A message to another agent or a group is an inbox row of the place, answered after people are. The audience stays the
-same: the answer is sent where the writer's own is, and whoever answers may use what the writer might.
+same: the answer is sent where the writer's own is, and whoever answers may use what the writer may.
 """
 
 from datetime import datetime, timedelta
@@ -27,7 +27,7 @@ def root_of(rows: Rows, turn: Turn) -> TurnId:
 
 
 def budget_left(tx: Tx, turn: Turn, now: datetime) -> bool:
-    """Whether the message may cause one more turn; if not, that is said once in the place of the answer."""
+    """Whether the message may cause one more turn; if not, a note says so once where the answer goes."""
     root = root_of(tx, turn)
     if agent_messages.caused(tx, root) < TURN_BUDGET:
         return True
@@ -36,7 +36,8 @@ def budget_left(tx: Tx, turn: Turn, now: datetime) -> bool:
 
 
 def pair_rests(tx: Tx, turn: Turn, other: AgentId | GroupId, now: datetime) -> bool:
-    """Whether the turn's agent and another agent or group must wait, since they wrote too often; said once."""
+    """Whether the turn's agent and another agent or group must pause because they wrote too often; a note says so
+    once."""
     since = now - PAIR_COOLDOWN
     passed = group_runs.tasks_between(tx, turn.agent, AgentId(other), since)
     if passed + agent_messages.between(tx, turn.agent, other, since) < PAIR_LIMIT:
@@ -46,7 +47,7 @@ def pair_rests(tx: Tx, turn: Turn, other: AgentId | GroupId, now: datetime) -> b
 
 
 def say_once(tx: Tx, turn: Turn, key: str, now: datetime) -> None:
-    """Send a note once, by key, to the place of a turn that agents were stopped there; on patrol nobody reads it."""
+    """Send a note, once per key, to the place of a turn that agents were stopped there; patrols have no readers."""
     if is_patrol(turn.place):
         return
     text = _("(I stopped the agents here because they kept giving each other work.)")
@@ -54,7 +55,7 @@ def say_once(tx: Tx, turn: Turn, key: str, now: datetime) -> None:
 
 
 def instructions(by: str, to: str, heard_by: str) -> PromptText:
-    """Instructions for whoever answers, beside the message."""
+    """Instructions for whoever answers, in addition to the message."""
     return say(
         "[system] {by}, another agent, wrote that to {to}; people did not read it. Your final text is said here, "
         "heard by: {heard_by}. An empty one stays silent. `send_message` writes back to {by}, if that is needed.",

@@ -64,7 +64,7 @@ def end_part(tx: Tx, material: PromptInputs, part: Part, text: str, now: datetim
 
 
 def give_up_part(tx: Tx, turn_id: TurnId, status: Status, why: str, now: datetime) -> None:
-    """A member's turn failed or took too long; what it had done stays."""
+    """End a part whose turn failed or took too long; what it had done stays."""
     turn = turns.get(tx, turn_id)
     group_runs.end_part(tx, turn_id, status, why, now)
     if turn is not None and turn.status == "running":

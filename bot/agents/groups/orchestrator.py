@@ -128,7 +128,8 @@ class Orchestrator:
         return material, RunState(run, team(rows, run.group), "\n".join(live), own)
 
     async def _next(self, now: RunState) -> Step:
-        """The next step. Without any result, it is forgotten that members were asked: the next attempt asks again."""
+        """The next step. Without any result, the list of asked members is dropped, so that the next attempt asks
+        again."""
         try:
             return next_step(now)
         except NoMemberAnswer as error:

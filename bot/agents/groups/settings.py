@@ -1,6 +1,6 @@
 """Settings of a group's pattern: the tables `[groups.<pattern>]` of the file and, as JSON, of the group's row.
 
-Agents are named in the file and have ids in the database (`with_agents`), so that a renamed agent stays.
+Agents are named in the file and have ids in the database (`with_agents`), so that renaming an agent keeps it.
 """
 
 from collections.abc import Mapping
@@ -24,7 +24,8 @@ class Table(BaseModel):
 
 
 class Member(Table):
-    """One agent in a group; in the file its name alone is the same as a table with it. `model` is its model there."""
+    """One agent in a group; in the file, its name alone is the same as a table with only the name. `model` is its model
+    there."""
 
     agent: str = Field(min_length=1, max_length=64)
     role: Role = "regular"
@@ -40,7 +41,7 @@ class Member(Table):
 
 
 class State(Table):
-    """How a person is, for a group that is there for it: `said` by `/my state`, or a `field` of a block about them.
+    """A person's state that makes the group available: `said` with `/my state`, or a `field` of a block about them.
 
     A field has a `value`, or a number `below` or `above` one. In the file a text is the same as a table with `said`.
     """
@@ -63,13 +64,14 @@ class State(Table):
 
 
 class RoundRobin(Table):
-    """Members take turns. `skip_unavailable`: one that is archived or hibernated is passed over."""
+    """Members take turns. `skip_unavailable`: archived or hibernated ones are skipped."""
 
     skip_unavailable: bool = True
 
 
 class Dynamic(Table):
-    """Those answer whom the selector finds, at most `count`. With the selector supervisor, `supervisor` chooses."""
+    """The selector finds the members that answer, at most `count`. With the selector supervisor, `supervisor`
+    chooses."""
 
     selector: Literal["random", "capability", "load_balancing", "supervisor"] = "capability"
     count: int = Field(default=1, ge=1, le=10)
@@ -79,7 +81,7 @@ class Dynamic(Table):
 
 
 class Supervisor(Table):
-    """The leader answers and gives tasks to others, to each of them at most `max_delegations` for one message."""
+    """The leader answers and delegates tasks, at most `max_delegations` to each member per message."""
 
     leader: str = ""
     max_delegations: int = Field(default=3, ge=1, le=50)
@@ -89,7 +91,7 @@ class Supervisor(Table):
 
 
 class Stage(Table):
-    """One step of a pipeline; its agents work side by side, and what they say is what the next stage gets."""
+    """One stage of a pipeline; its agents work in parallel, and their results go to the next stage."""
 
     name: str = Field(min_length=1, max_length=64)
     agents: tuple[str, ...] = Field(min_length=1)
@@ -106,7 +108,7 @@ class Stage(Table):
 
 
 class Pipeline(Table):
-    """Stages one after the other; `parallel_stages`: all at once, and all that they say is the answer."""
+    """Consecutive stages. `parallel_stages`: all at once, and all their results are the answer."""
 
     stages: tuple[Stage, ...] = Field(default=(), min_length=1)
     parallel_stages: bool = False
@@ -132,14 +134,14 @@ class Voting(Table):
 
 
 class Trigger(Table):
-    """When a sleeptime group acts. Which keys stand beside `on` depends on it; `minutes` and `messages` are thresholds.
+    """When a sleeptime group acts. `on` decides which other keys apply; `minutes` and `messages` are thresholds.
 
-    time_elapsed: `minutes` since the last run, or with of = "activity" of talk without a pause of 15 minutes; with
-    of = "person" of one person's, once for each such stretch. `cooldown`: so many minutes it does not fire again.
-    constellation_activity: `messages` since the last run, or `minutes` with at least one.
-    threshold_exceeded: `field` of the block `block`, or in the newest result of the tool `tool`, is above `threshold`.
-    pattern_detected: a message since the last run matches `words`. custom: the predicate that an installed package
-    offers as `predicate` (`carina.triggers`).
+    time_elapsed: `minutes` since the last run; with of = "activity", of conversation without a pause of 15 minutes;
+    with of = "person", of one person's, once for each such stretch. `cooldown`: minutes before it can fire again.
+    constellation_activity: `messages` since the last run, or `minutes` with at least one. threshold_exceeded: `field`
+    of the block `block`, or in the newest result of the tool `tool`, is above `threshold`. pattern_detected: a message
+    since the last run matches `words`. custom: the predicate that an installed package offers as `predicate`
+    (`carina.triggers`).
     """
 
     name: str = Field(min_length=1, max_length=64)
@@ -174,9 +176,9 @@ class Trigger(Table):
 
 
 class Sleeptime(Table):
-    """The group looks every `check_minutes` whether a trigger holds; then the intervention agent acts in `place`.
+    """Every `check_minutes` the group checks its triggers; if one holds, the intervention agent acts in `place`.
 
-    In its `quiet` hours ("22:30-07:00", in the service's time zone) it waits, unless a critical trigger holds.
+    During its `quiet` hours ("22:30-07:00", in the service's time zone) it waits, unless a critical trigger holds.
     """
 
     check_minutes: Annotated[float, Field(gt=0, le=60 * 24 * 31)] = 20
@@ -184,7 +186,7 @@ class Sleeptime(Table):
     intervention_agent: str = ""
     place: str = "terminal:local"
     also: tuple[str, ...] = ()
-    """Places that it looks after as well, each by what may be known there."""
+    """Additional places to check, each within the scope of its audience."""
     quiet: str = Field(default="", pattern=r"^(?:(?:[01]\d|2[0-3]):[0-5]\d-(?:[01]\d|2[0-3]):[0-5]\d)?$")
 
 
@@ -202,7 +204,7 @@ _AGENT_KEYS = frozenset({"supervisor", "leader", "agents", "fallback_agent", "ti
 
 
 def with_agents(config: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    """The same settings with every agent under another name: ids for names, or back; one that is unknown stays."""
+    """The same settings with agents renamed: names to ids, or back; unknown ones stay."""
 
     def renamed(key: str, value: Any) -> Any:
         match value:
@@ -219,7 +221,7 @@ def with_agents(config: Mapping[str, Any], names: Mapping[str, str]) -> dict[str
 
 
 def named_agents(config: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Every agent that settings name, with the key under which it stands."""
+    """Every agent named in settings, with its key."""
     found: list[tuple[str, str]] = []
     for key, value in config.items():
         entries = value if isinstance(value, list | tuple) else [value]
@@ -233,7 +235,7 @@ def named_agents(config: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def chosen(pattern: Pattern, tables: Mapping[Pattern, Table | None]) -> Table:
-    """The table of a pattern, or what holds without one; ValueError for one that is missing or of another pattern."""
+    """The table of a pattern, or its defaults; ValueError if it is missing or of another pattern."""
     for other, table in tables.items():
         if other != pattern and table is not None:
             wrong = gettext_noop('pattern = "{other}" with a table {other}; the pattern is "{pattern}"')
@@ -246,7 +248,7 @@ def chosen(pattern: Pattern, tables: Mapping[Pattern, Table | None]) -> Table:
 
 
 def stored(pattern: str, config: Mapping[str, Any]) -> Table:
-    """The settings of a group's row. Raises ValueError when they cannot be used."""
+    """The settings of a group's row. Raises ValueError if they are invalid."""
     for known, table in TABLES.items():
         if known == pattern:
             return table.model_validate(config)

@@ -31,7 +31,7 @@ from scheduler.zones import Quiet
 from texts import many
 
 PAUSE = timedelta(minutes=15)
-"""A longer silence ends a stretch of talk."""
+"""A longer silence ends a stretch of conversation."""
 PRIORITIES = ("critical", "high", "medium", "low")
 
 
@@ -41,9 +41,10 @@ class Facts(Struct, frozen=True):
     now: datetime
     since: datetime
     spoken: Sequence[Utterance] = ()
-    """Recent messages of people, oldest first; also before `since`, as far as the talk had no pause."""
+    """Recent messages of people, oldest first, including those before `since` in the current stretch of conversation.
+    """
     of_hearers: Sequence[Utterance] = ()
-    """Those by the one hearer, in a place that one person alone hears; elsewhere all."""
+    """Messages by the only listener, in a place with just one; elsewhere all."""
     metrics: Mapping[tuple[str, str], float] = field(default_factory=dict)
     """Numbers by their source (`of_metric`) and field."""
     above: frozenset[str] = frozenset()
@@ -76,7 +77,7 @@ def active(triggers: Sequence[Trigger], facts: Facts, custom: Mapping[str, Predi
 
 
 def _cools(trigger: Trigger, facts: Facts) -> bool:
-    """Whether it fired so recently that it must not fire again."""
+    """Whether it fired too recently to fire again."""
     fired = facts.fired.get(trigger.name)
     return fired is not None and facts.now - fired < timedelta(minutes=trigger.cooldown)
 
@@ -138,7 +139,7 @@ def _of_one(wanted: timedelta, fired: datetime | None, facts: Facts) -> str:
 
 
 def talk_begun(spoken: Sequence[Utterance], now: datetime) -> datetime | None:
-    """When the current stretch of talk began; None if nobody spoke within the last pause."""
+    """The start of the current stretch of conversation; None if nobody spoke within the last pause."""
     after = now
     begun: datetime | None = None
     for each in reversed(spoken):
@@ -172,7 +173,7 @@ _READ = 2_000
 _EARLY = timedelta(seconds=40)
 """A job that comes this much before its time is not too early."""
 _TALK = timedelta(hours=24)
-"""How far back a stretch of talk is followed."""
+"""How far back a stretch of conversation is followed."""
 _FRESH = timedelta(hours=24)
 _SAID = "Your final text is said here; an empty one stays silent, which is right unless somebody has to know now."
 _UNSAID = "Nobody is told anything here: leave your final text empty."
@@ -217,7 +218,7 @@ def _look(tx: Tx, group_id: GroupId, now: datetime, predicates: Mapping[str, Pre
         facts = _facts(tx, found, settings, own, (now, _scope(tx, place)))
         fired = [] if own.checked is None else active(settings.triggers, facts, predicates)
         if fired and _is_quiet(settings, fired, zone, now):
-            continue  # nothing is recorded: what holds still holds after the quiet hours
+            continue  # nothing is recorded: triggers that still hold are found after the quiet hours
         since, times = now if fired else facts.since, {**own.fired, **{each.trigger.name: now for each in fired}}
         check = LastCheck(now, since, exceeding(settings.triggers, facts), times)
         if fired:
@@ -260,7 +261,7 @@ def _facts(rows: Rows, found: Team, settings: Sleeptime, own: LastCheck, here: t
 
 
 def _hears(scope: Scope, said: Utterance) -> bool:
-    """Whether the speaker is a hearer of the place, if that is one person's."""
+    """Whether the speaker is the only listener of the place, if it has just one."""
     if scope.audience == OWNER:
         return said.trust is Trust.OWNER
     if scope.audience.startswith("person:"):
@@ -309,7 +310,7 @@ def _give_turn(tx: Tx, found: Team, place: PlaceId, fired: Sequence[FiredTrigger
         group=found.group.id,
         text=text,
         hearers=scope,
-        trust=Trust.AGENT,  # nobody watches: what needs the owner's word is asked for
+        trust=Trust.AGENT,  # nobody watches: calls that need the owner's approval are requested
         payload=TriggerEvent(found.leader, fired[0].trigger.priority),
     )
     inbox.add_event(tx, event, now)

@@ -20,7 +20,7 @@ _ASKED_BY_TOOL = {"ballot": "cast_ballot", "choice": "choose_members"}
 DELEGATE = "delegate"
 _SPEAKS = "send_message"
 _SECONDS = 300.0
-"""Seconds for a part, if the settings say nothing."""
+"""Seconds for a part, if the settings do not say."""
 
 
 class Team(Struct, frozen=True):
@@ -100,8 +100,8 @@ def _team(rows: Rows, group_id: GroupId) -> Team:
 
 
 def acting(rows: Rows, turn: Turn) -> Agent:
-    """A turn's agent as it acts there: with the place's or group's model, its name on messages beside others', and the
-    tools of its part in the group."""
+    """An agent as it acts in the turn's place: with the place's or group's model, its name on messages next to others',
+    and the tools for its part in the group."""
     agent = _acting(rows, turn)
     return replace(agent, model=place_settings.at_place(rows, turn.place).model or agent.model)
 

@@ -1,7 +1,7 @@
 """The next step of a conducted run: a pure function of stored data, so that it continues after a restart.
 
-A run is *conducted* if its answer is made from what several members were asked. This module decides who is asked what,
-in which order, and what the result is; `bot.agents.groups.orchestrator` carries it out.
+A run is *conducted* if its answer is made from the results of several members. This module decides which member is
+asked what, in which order, and what the result is; `bot.agents.groups.orchestrator` carries it out.
 """
 
 import re
@@ -129,7 +129,7 @@ class RunState(Struct, frozen=True):
 
 
 class MemberRequest(Struct, frozen=True):
-    """A request to a member. `task` is what it is told besides the message."""
+    """A request to a member. `task` is its instruction in addition to the message."""
 
     agent: AgentId
     kind: Kind
@@ -150,7 +150,7 @@ class NoMemberAnswer(Exception):
 
 
 Step: TypeAlias = Sequence[MemberRequest] | RunAnswer
-"""Whom to ask, or the end."""
+"""The members to ask, or the end."""
 
 
 def next_step(now: RunState) -> Step:

@@ -116,7 +116,7 @@ def plan_turn(
 
 
 def _told(found: Team, head: InRow) -> AgentId:
-    """Who gets an event of the service: the agent it is for, else the group's leader."""
+    """The recipient of a service event: the agent it is for, else the group's leader."""
     named = addressee(head.payload) or AgentId("")
     return named if found.able(named) or named in found.observers else found.leader
 

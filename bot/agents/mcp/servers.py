@@ -1,7 +1,7 @@
 """Connections to MCP servers: one task keeps each connected, and calls go through it.
 
-A server that is down stops nothing: its last known tools stay offered, calls of them return the reason, and it is
-retried with growing pauses.
+A server that is down stops nothing: its last known tools stay offered, calls return the reason, and it is retried with
+growing pauses.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ Calling: TypeAlias = Callable[[Offer, Mapping[str, Any]], Awaitable[CallResult]]
 
 
 class McpArguments(Arguments):
-    """Arguments whose schema somebody else wrote: the server checks the values itself, here only the names count."""
+    """Arguments with somebody else's schema: the server checks the values, here only the names count."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
     schema_given: ClassVar[Mapping[str, Any]] = {}
@@ -111,7 +111,7 @@ class Server:
         self._redact = redact
         self._session: Session | None = None
         self._why = gettext_lazy("is still connecting")  # in our words
-        self._said = ""  # and its own, shown only to those in charge
+        self._said = ""  # in the server's, shown only to admins and the owner
         self._broken = asyncio.Event()
         self._wanted = asyncio.Event()
         self._attempts = 0  # finished attempts, successful or not
@@ -125,7 +125,7 @@ class Server:
         left = "; ".join(map(_, self._left_out))
         return known + (_("; left out: {tools}", tools=left) if left else "")
 
-    # ------------------------------------------------------------------ the connection
+    # ------------------------------------------------------------------ connection
 
     async def run(self) -> None:
         """Keep it connected until canceled."""
@@ -215,7 +215,7 @@ class Server:
         if self._session is None:
             raise ToolError(f"The MCP server {self.name} {self._why}. Nothing was called; tell the person.")
 
-    # ------------------------------------------------------------------ its tools
+    # ------------------------------------------------------------------ tools
 
     def _take(self, listed: Iterable[ListedTool]) -> None:
         where = self._where

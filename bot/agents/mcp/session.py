@@ -61,7 +61,7 @@ _log = Log("carina.mcp")
 
 @dataclass(frozen=True)
 class Command:
-    """What to run. `env` are variables beside the few that every process gets: path, home, user, language."""
+    """The command to run. `env` adds to the few variables that every process gets: path, home, user, language."""
 
     server: str
     argv: Sequence[str]
@@ -91,7 +91,7 @@ class Signals(Struct):
 
 @asynccontextmanager
 async def stdio(command: Command, signs: Signals) -> AsyncGenerator[TransportStreams]:
-    """Run it, and talk to it within the context. Raises OSError."""
+    """Run the command, and connect to it within the context. Raises OSError."""
     child = await _start(command)
     try:
         heard, hearing = anyio.create_memory_object_stream[SessionMessage | Exception](0)
@@ -151,7 +151,7 @@ async def _listen(
 
 
 async def _speak(stdin: asyncio.StreamWriter, said: MemoryObjectReceiveStream[SessionMessage]) -> None:
-    with contextlib.suppress(OSError, anyio.ClosedResourceError):  # it reads no more; its end is noticed elsewhere
+    with contextlib.suppress(OSError, anyio.ClosedResourceError):  # it no longer reads; its end is noticed elsewhere
         async for message in said:
             text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
             stdin.write(f"{text}\n".encode())

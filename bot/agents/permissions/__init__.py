@@ -1,1 +1,1 @@
-"""Permissions: who may give which command, which calls of agents need approval, and how people are asked."""
+"""Permissions: who may use which command, which calls of agents need approval, and how people are asked."""

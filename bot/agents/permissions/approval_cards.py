@@ -1,4 +1,5 @@
-"""The text of an approval card: who wants to do what, why, from where, until when; `sources.discord.cards` shows it."""
+"""The text of an approval card: the agent, the call, the reason, the place and the deadline; `sources.discord.cards`
+shows it."""
 
 import json
 import unicodedata
@@ -22,10 +23,10 @@ from sources.text import visible
 from texts import _, gettext_noop, in_utc, language, moment_text
 
 _INLINE = 1_000  # characters of anything on a card; longer arguments are also attached as a file
-_SAID = 300  # characters, as they are shown, of what the agent said, and of each argument in words
+_SAID = 300  # displayed length of the agent's words, and of each argument in words
 _NAMED = 40  # characters of an argument that a lasting approval fixes
 _UNSEEN = {"Cc", "Cf", "Co", "Cs", "Zl", "Zp"}
-"""Unicode categories that can hide or reorder text: shown as escapes."""
+"""Unicode categories that can hide or reorder text; shown as escapes."""
 
 
 class ApprovalCall(Struct, frozen=True):
@@ -40,7 +41,7 @@ class ApprovalCall(Struct, frozen=True):
     shown: Mapping[BlockId, int] = field(default_factory=dict)
     """The versions of blocks that the agent had been shown before the call."""
     said: str = ""
-    """What the agent said when it made the call."""
+    """The agent's words with the call."""
 
 
 class Card(Struct, frozen=True):
@@ -59,9 +60,9 @@ def offers(request: Request) -> tuple[Verdict, ...]:
 def card(
     request: Request, asking: ApprovalCall, here: str, *, may_read: bool, source: str = "", target: str = ""
 ) -> Card:
-    """The question from a place called `here`, for a place of that source. Without `may_read` it has no arguments.
+    """The card for a place called `here`, of that source. Without `may_read` it has no arguments.
 
-    `target` is where a message would go, by its name.
+    `target` is the name of a message's destination.
     """
     shown, attached = _argument_lines(request.arguments), ""
     if len(shown) > _INLINE:
@@ -132,11 +133,11 @@ _IN_WORDS = {
     ("send_message", "agent"): gettext_noop("Tell {target}: “{content}”"),
     ("send_message", "group"): gettext_noop("Tell {target}: “{content}”"),
 }
-"""What a call does, by the tool and its operation or kind of target."""
+"""Descriptions of calls, by the tool and its operation or kind of target."""
 
 
 def _what(request: Request, target: str) -> str:
-    """What will be done, in words if there are any for its tool, which is named as well."""
+    """The call in words if there are any for its tool, which is named as well."""
     words = in_words(request, target)
     return _("What: {words} (`{tool}`)", words=words, tool=request.tool) if words else _tool_alone(request)
 
@@ -146,7 +147,7 @@ def _tool_alone(request: Request) -> str:
 
 
 def in_words(request: Request, target: str) -> str:
-    """What a call will do, as Markdown; empty if there are no words for its tool. `target` is a place by its name."""
+    """A call in words, as Markdown; empty if there are none for its tool. `target` is the name of a place."""
     given = dict(parsed(request.arguments))
     kind = given.pop("operation" if "operation" in given else "target_type", None)
     if (phrase := _IN_WORDS.get((request.tool, str(kind)))) is None:
@@ -180,7 +181,7 @@ def _flat(text: str, longest: int) -> str:
 
 
 def _within(parts: Iterable[str], longest: int) -> str:
-    """Characters as they are shown, cut where they are too many: an escape is longer than what it stands for."""
+    """Displayed characters, cut if too many: an escape is longer than its character."""
     fitting, size = list[str](), 0
     for part in parts:
         size += len(part)
@@ -191,7 +192,7 @@ def _within(parts: Iterable[str], longest: int) -> str:
 
 
 def _lasting(request: Request) -> str:
-    """What a lasting approval covers, often more than the call that is shown."""
+    """The scope of a lasting approval, often more than the call that is shown."""
     free = [name for name in parsed(request.arguments) if name not in request.pattern]
     if not free:
         return _("*For 1 hour* and *Always* allow calls to `{tool}` with these arguments.", tool=request.tool)
@@ -208,7 +209,7 @@ def _short(value: Any) -> str:
 
 
 def _argument_lines(arguments: str) -> str:
-    """Each argument on a line of its own, with its value as JSON, which has no other lines."""
+    """Each argument on a line of its own, with its value as JSON, which contains no line breaks."""
     told = ((json.dumps(each, ensure_ascii=False) for each in pair) for pair in parsed(arguments).items())
     lines = (f"{name[1:-1]}: {value}" for name, value in told)
     return "\n".join("".join(_visibly(each)) for each in lines) or visible_text(arguments)
@@ -224,7 +225,7 @@ def visible_text(arguments: str) -> str:
 
 
 def _visibly(text: str) -> Iterable[str]:
-    """Each character as it is shown. What would be a link is none: of a link, platforms show less than stands there."""
+    """Each character in visible form. Links are broken up, because platforms may hide a link's real target."""
     return ("\\u0028" if (before, each) == ("]", "(") else _visible(each) for before, each in pairwise(f" {text}"))
 
 
@@ -243,7 +244,7 @@ def outcome(text: str, words: str) -> str:
 
 
 def closed(request: Request, words: str) -> str:
-    """A card after the decision, in one line: the result, and what it was about."""
+    """A card after the decision, in one line: the result and the call."""
     mark = {Status.APPROVED: "✅", Status.USED: "✅", Status.DENIED: "⛔"}.get(request.status, "⌛")
     return f"{mark} **{words}** · `{request.tool}`"
 

@@ -1,4 +1,4 @@
-"""Answers with a code, such as "yes 1234" in a direct message: which request for approval they decide."""
+"""Answers with a code, such as "yes 1234" in a direct message: which approval request they decide."""
 
 from datetime import datetime
 
@@ -16,7 +16,7 @@ _LISTED, _REASON = 5, 100  # questions told apart at once, and characters of eac
 
 
 def answer_by_code(tx: Tx, broker: Broker, code: str, who: Approver, verdict: Verdict, now: datetime) -> Ruling:
-    """Answer the request that the code means; if none is clearly meant, nothing is decided."""
+    """Answer the request that the code refers to; if that is not clear, nothing is decided."""
     meant = _request_meant(tx, code, who)
     return _nothing_decided(tx, code, who, now) if meant is None else broker.answer(tx, meant, who, verdict, now)
 
@@ -32,7 +32,7 @@ def _request_meant(rows: Rows, code: str, who: Approver) -> RequestId | None:
 
 
 def _nothing_decided(rows: Rows, code: str, who: Approver, now: datetime) -> Ruling:
-    """The answer to a person whose code is missing or names no request: which ones wait for them.
+    """The answer to a person whose code is missing or matches no request: the ones that wait for them.
 
     The text is empty if there are none and no code was given.
     """

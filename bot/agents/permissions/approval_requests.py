@@ -45,15 +45,15 @@ SOURCE = "approval"
 MOST_WAITING = 20
 """Open requests from one place at the same time; more are refused."""
 MOST_OF_ONE = 5
-"""Of these, the requests of one person: nobody alone has those of others refused."""
+"""Limit per person among these, so that nobody can use up the others' share."""
 
 
 class Terms(Struct, frozen=True):
     """How people are asked.
 
     `chain` are the places where owner and admins are asked: the first one, then the fallbacks. `private` returns the
-    direct messages of a person. `others` are places of those who do not see the first one: asked as well if more than
-    one approval is needed.
+    direct messages of a person. `others` are places of those who cannot see the first one; they are used as well if
+    more than one approval is needed.
     """
 
     people: People
@@ -64,7 +64,7 @@ class Terms(Struct, frozen=True):
 
 
 def configured_terms(config: Config) -> Terms:
-    """Who is in charge and where they are asked, from the configuration."""
+    """The owner, admins and their places, from the configuration."""
     given, discord = config.approvals, config.discord
     owner = [PERSON]
     chain = [PLACE.id]
@@ -162,7 +162,7 @@ class Broker:
         )
 
     def _check_room(self, tx: Tx, turn: Turn) -> None:
-        """Raises ToolError if too many requests wait; the owner's are refused because of the owner's alone."""
+        """Raises ToolError if too many requests wait; the owner's count only against the owner's."""
         waiting, people = permission_requests.waiting_askers(tx, turn.place), self.terms.people
         selves = people.selves(turn.person) if turn.person is not None else (None,)
         trusted = not {*people.owner, None}.isdisjoint(selves)
@@ -190,7 +190,7 @@ class Broker:
         )
         permission_requests.note(tx, entry)
 
-    # ------------------------------------------------------------------ the answer
+    # ------------------------------------------------------------------ answers
 
     def answer(self, tx: Tx, identifier: RequestId, who: Approver, verdict: Verdict, now: datetime) -> Ruling:
         """Count a person's answer. It is recorded in any case."""
@@ -348,7 +348,7 @@ class Broker:
             outbox.add(tx, outbox.NewRow(key, row.place, text, row.audience, detail=detail), now)
 
     def _asking(self, request: Request) -> AbstractContextManager[None]:
-        """Within the context, texts are in the language of those who are asked."""
+        """Within the context, texts are in the language of the approvers."""
         return speaking(self.spoken(PersonId(request.approvers[0])))
 
     def taken_back(self, tx: Tx, source: str, external_id: str, now: datetime) -> bool:
@@ -390,7 +390,7 @@ class Broker:
 
 
 def target_named(rows: Rows, request: Request) -> str:
-    """The place to which a message would go, by its name; empty for other calls."""
+    """The name of a message's destination; empty for other calls."""
     place = request.subject.removeprefix("send_message to ")
     if request.tool != "send_message" or ":" not in place:
         return ""

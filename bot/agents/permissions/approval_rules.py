@@ -24,12 +24,12 @@ def approvers(people: People, need: Need, turn: Turn) -> tuple[tuple[str, ...], 
     if need.asks is not None and need.asks == turn.person:
         return (need.asks,), 1
     if need.kind is Kind.SOURCE:
-        return (), 1  # messages can be passed on only by those who wrote them
+        return (), 1  # messages can be passed on only by their authors
     return people.in_charge, people.quorum
 
 
 Asks: TypeAlias = Literal["never", "private", "always"]
-"""Whether calls of a tool need approval for anybody; "private": if not everybody may know the arguments."""
+"""When calls of a tool need approval for anybody; "private": if not everybody may know the arguments."""
 
 
 class Caution(Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""Who is owner or admin, which commands they may give, and who may change which memory.
+"""The owner and admins, the commands of each role, and who may change which memory.
 
 Pure functions over plain values. `approval_rules.py` decides which calls of agents need approval. A test compares the
 table in `docs/permissions.md` with this module.
@@ -25,7 +25,7 @@ class Rank(Enum):
 
 
 class Action(StrEnum):
-    """What a command does, by the right that it needs, and the lowest role that has it."""
+    """The right that a command needs, and the lowest role that has it."""
 
     least: Rank
 
@@ -94,7 +94,7 @@ Selves: TypeAlias = Callable[[PersonId], tuple[PersonId, ...]]
 
 
 class People(Struct, frozen=True):
-    """Who is in charge. `owner` are the owner's ids on each platform.
+    """The people with a role. `owner` are the owner's ids on each platform.
 
     `admins` are person ids, and roles as "role:<guild>:<role>", which count only in their own guild.
     """
@@ -119,14 +119,14 @@ class People(Struct, frozen=True):
 
 
 class Approver(Struct, frozen=True):
-    """A person who answers or gives a command. `roles` are those in that place; `name` is flattened."""
+    """A person who answers or uses a command. `roles` are those in that place; `name` is flattened."""
 
     person: PersonId
     name: str = ""
     roles: frozenset[str] = frozenset()
     door: str = ""
     account: str = ""
-    """Their handle, flattened, where the interface has handles; shown beside the id, never used for a decision."""
+    """Their handle, flattened, if the interface has handles; shown next to the id, never used for a decision."""
 
     @property
     def identities(self) -> tuple[str, ...]:
@@ -154,7 +154,7 @@ def may(people: People, who: Approver, action: Action) -> bool:
 
 
 def require(people: People, who: Approver, action: Action) -> None:
-    """Raise UserError, with a text for the person, if they may not give such a command."""
+    """Raise UserError, with a text for the person, if they may not use such a command."""
     if not may(people, who, action):
         raise UserError("Only {value} may {action}.", value=_(action.least.value), action=_(action.value))
 
@@ -178,7 +178,7 @@ _NOT_YOURS = {
 
 
 class MemoryRights(Struct, frozen=True):
-    """The properties of a memory that decide rights: whose words it holds, who knows it, and what its kind permits."""
+    """The properties of a memory that decide rights: whose words it holds, its audience, and what its kind permits."""
 
     people: tuple[PersonId, ...]
     audience: Audience
@@ -188,7 +188,7 @@ class MemoryRights(Struct, frozen=True):
 def change_refusal(people: People, who: Approver, change: Change, held: MemoryRights) -> str:
     """Why a person may not change a memory in this way, in words for them; empty if they may.
 
-    The reader checks whether they may know it in this place.
+    The caller checks whether they may know it in this place.
     """
     if change not in held.changes:
         return _(_CANNOT[change])
