@@ -31,7 +31,7 @@ from sources.base import Endpoint
 from sources.terminal import PLACE
 
 _BY_FOLDERS = {"": (), "read": ("file",), "read_write": ("file", "file_write")}
-"""The tools that come with the folders of an agent, and go with them."""
+"""The tools that an agent has only while it has a folder."""
 
 
 RESERVED = frozenset(
@@ -44,7 +44,7 @@ RESERVED = frozenset(
         *(each.name for each in (DelegateTool, BallotTool, ChooseTool)),
     )
 )
-"""Names that no tool of somebody else may have."""
+"""Names that foreign tools may not have."""
 
 
 _RECALL = RecallTool()
@@ -60,10 +60,10 @@ def make_tools(
     recall: Tool = _RECALL,
     notices: Notices = _NOTICES,
 ) -> Callable[[Agent], Toolset]:
-    """The tools there are, as a function that gives an agent those it has.
+    """Make all tools; returns a function that gives an agent its own.
 
-    `zone` is that of people who named none, `selves` gives every account of somebody, `foreign` what somebody else
-    offers to an agent now, `recall` is the tool over entries, `notices` tells where the owner gets them.
+    `zone` is for people who set none, `selves` returns all accounts of a person, `foreign` the current tools of MCP
+    servers for an agent, `recall` is the tool for entries, `notices` tells where the owner is notified.
     """
     memory = BlockTool(), recall, SearchTool(), WorkingMemoryTool()
     agenda = EventsTool(zone, selves), RemindersTool(zone, selves, notices), TasksTool(zone, selves)
@@ -80,7 +80,7 @@ def make_tools(
     def made(
         named: Iterable[str], others: tuple[Tool, ...], operations: Iterable[tuple[str, tuple[str, ...]]]
     ) -> Toolset:
-        """Made once, so that what is written of it is made once, too."""
+        """Cached, so that values derived from a toolset are cached as well."""
         there = (*others, *usual, *grouped, *files, *(bluesky if BLUESKY in endpoints else ()), *more)  # ours win
         wanted = {*named, *(tool.name for tool in others)}
         found = {tool.name: tool for tool in there if tool.name in wanted}
@@ -96,7 +96,7 @@ def make_tools(
 
 
 def web_tools(settings: Web) -> tuple[Tool, ...]:
-    """Those that are switched on. What they need is loaded only then."""
+    """The web tools that are turned on; their libraries are loaded only then."""
     if not (settings.fetch or settings.search):
         return ()
     made: tuple[Tool, ...] = importlib.import_module("bot.agents.tools.web").made(settings)

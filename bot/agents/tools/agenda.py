@@ -37,7 +37,7 @@ Fields = Annotated[
 
 
 class AgendaTool(StoreTool[A_contra]):
-    """What is kept for a person. `zone` is that of people who named none; `selves` gives every account of somebody."""
+    """A person's agenda. `zone` is for people who set none; `selves` returns all accounts of a person."""
 
     caution = Caution(bound=("operation",))
 
@@ -46,7 +46,7 @@ class AgendaTool(StoreTool[A_contra]):
         self._selves = selves
 
     def _people(self, context: ToolContext) -> tuple[PersonId, ...]:
-        """Whoever talks to the agent, by all their accounts, that one first."""
+        """All accounts of the person who talks to the agent, the current one first."""
         if context.turn.person is None:
             raise ToolError("Nobody is talking to you at the moment.")
         return self._selves(context.turn.person)
@@ -138,7 +138,7 @@ class TasksTool(AgendaTool[TaskArguments]):
 
 
 def state_words(task: Task) -> PromptText:
-    """What is said of a task whose state changed."""
+    """The reply about a task whose state changed."""
     status = task.status.value.replace("_", " ")
     waits = "" if not task.waits_for else f", but it waits for {', '.join(task.waits_for)}"
     return say("{title} is {status} now{waits}", title=task.title, status=status, waits=waits)

@@ -1,6 +1,6 @@
-"""Names of memory tools that models know from elsewhere: never shown, but always understood.
+"""Names of memory tools in other systems, which models know: never shown, but always understood.
 
-The call is translated before it is stored, so that permissions, grants and the record know one name for each thing.
+The call is translated before it is stored, so that permissions, grants and the record know one name for each tool.
 """
 
 import json
@@ -13,9 +13,9 @@ from bot.models.base import Call
 
 
 class Alias(Struct, frozen=True):
-    """A call of `tool` with these arguments; `names` says what the other's arguments are called here.
+    """A call of `tool` with these arguments; `names` maps the foreign names of arguments to ours.
 
-    `whole` takes the place of `arguments` where the call says nothing of what is to be replaced.
+    `whole` replaces `arguments` if the call does not say what to replace.
     """
 
     tool: str
@@ -43,7 +43,7 @@ ALIASES: Mapping[str, Alias] = {
 
 
 def unaliased(call: Call, tools: Collection[str]) -> Call:
-    """The call as one of the agent's tools; as it is when its name is one of theirs, or no known other name."""
+    """The call of one of the agent's tools; unchanged if the tool is one of them, or its name is no known alias."""
     alias = ALIASES.get(call.name)
     if alias is None or call.name in tools:
         return call
@@ -52,7 +52,7 @@ def unaliased(call: Call, tools: Collection[str]) -> Call:
     except ValueError:
         given = None
     if not isinstance(given, dict):
-        return Call(call.id, alias.tool, call.arguments)  # refused there, in words about the arguments
-    # Elsewhere null stands for what is not given.
+        return Call(call.id, alias.tool, call.arguments)  # refused there, with an error about the arguments
+    # Elsewhere, null means that an argument is omitted.
     named = {alias.names.get(name, name): value for name, value in given.items() if value is not None}
     return Call(call.id, alias.tool, json.dumps({**named, **alias.meant(named)}, ensure_ascii=False))

@@ -1,9 +1,9 @@
-"""What a tool is, and the set of tools an agent has.
+"""The interface of tools, and the set of tools of an agent.
 
-Four kinds, by where their effect happens. A `StoreTool` writes memory: it runs inside the transaction that
-also stores its result, so that it happens exactly once. A `ReadTool` only looks. An `OutsideTool` leaves the
-process: that it began is stored first, and when nobody knows how it ended the model is told so. A `MemberTool` gives
-the work to another agent's turn, which is stored with the beginning of the call and goes on after a restart.
+There are four kinds, by where their effect happens. A `StoreTool` writes memory: it runs inside the transaction that
+also stores its result, so that it happens exactly once. A `ReadTool` only reads. An `OutsideTool` leaves the process:
+its start is stored first, and if its end is unknown, the model is told so. A `MemberTool` gives the work to another
+agent's turn, which is stored when the call begins and continues after a restart.
 """
 
 import functools
@@ -34,11 +34,11 @@ A_contra = TypeVar("A_contra", bound="Arguments", contravariant=True)
 
 UseKind: TypeAlias = Literal["entry", "message", "block", "summary"]
 Needs: TypeAlias = Mapping[str, tuple[str, ...]]
-"""By operation, the arguments that it cannot do without."""
+"""The required arguments of each operation."""
 
 
 class Arguments(BaseModel):
-    """The arguments of a call; unknown ones are errors, so that a misspelt one is not ignored."""
+    """The arguments of a call; unknown ones are errors, so that typos are not ignored."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
     needs: ClassVar[Needs] = {}
@@ -52,11 +52,11 @@ class Arguments(BaseModel):
         return self
 
     def lacking(self, operation: str, missing: Sequence[str]) -> str:
-        """What to tell the model about arguments that the operation cannot do without."""
+        """The error for the model about missing arguments of the operation."""
         return f"{operation} needs {' and '.join(missing)}"
 
     def question(self) -> str:
-        """What the call looks for by meaning too; empty when it looks for nothing."""
+        """The text whose meaning the call searches for; empty if none."""
         return ""
 
     def question_with_expected(self) -> str:
@@ -64,7 +64,7 @@ class Arguments(BaseModel):
         return ""
 
     def searched_path(self) -> str | None:
-        """The folder, or what is in one, where it looks for that; empty for all folders, None for none."""
+        """The folder or path that is searched for it; empty for all folders, None for none."""
         return None
 
     @classmethod
@@ -73,7 +73,7 @@ class Arguments(BaseModel):
 
     @classmethod
     def named(cls) -> Collection[str]:
-        """What they are called."""
+        """The names of the tools."""
         return cls.model_fields
 
 
@@ -82,7 +82,7 @@ def _is_empty(given: object) -> bool:
 
 
 class ToolContext(Struct, frozen=True):
-    """For whom a call is made."""
+    """The context of a call."""
 
     turn: Turn
     agent: Agent
@@ -90,96 +90,98 @@ class ToolContext(Struct, frozen=True):
     """The newest message that the turn answers."""
     now: datetime
     database: Database
-    """Where the turn stands: for an `OutsideTool`, which runs in no transaction of its caller."""
+    """The database of the turn, for an `OutsideTool`, which runs in no transaction of its caller."""
     permit: Permit | None = None
-    """The yes under which the call is made, if it took one (`memory.permission_requests.require`)."""
+    """The approval under which the call is made, if it needed one (`memory.permission_requests.require`)."""
     meaning: Meaning | None = None
-    """That of the call's question."""
+    """The embedding of the call's question."""
     checkpoints: CheckpointPolicy = DEFAULT_POLICY
-    """How what is written in blocks is kept."""
+    """How often documents of blocks get checkpoints."""
     shown: Mapping[BlockId, int] = field(default_factory=dict)
-    """The versions of blocks that the model had been shown when it made the call."""
+    """The versions of blocks that the model had seen when it made the call."""
     of_folders: Mapping[str, Meaning] = field(default_factory=dict)
-    """That of the call's question for folders with an embedding model of their own, by its name."""
+    """The embeddings of the question for folders with their own embedding model, by model name."""
     expected_meaning: Meaning | None = None
-    """That of the call's question with words expected in the answer."""
+    """The embedding of the question with words expected in the answer."""
     source: str = ""
-    """What takes trust from the turn, in words."""
+    """The sources that lower the turn's trust, in words."""
 
 
 def with_expected(question: str, expected: str) -> str:
-    """The text whose meaning a search compares with rows, if words are expected in the answer; otherwise empty."""
+    """The text that a search embeds if words are expected in the answer; otherwise empty."""
     return f"{question} {expected}" if question and expected.strip() else ""
 
 
 class Outcome(Struct, frozen=True):
-    """What came of a call: words for the model, and which rows it used."""
+    """The result of a call: a text for the model, and the rows that it used."""
 
     text: PromptText
     data: Any = None
-    """The same as plain data, for the offline model, which reads no words; of tools that it calls, and listings."""
+    """The result as plain data, for the offline model, which reads no text; only from tools that it calls, and
+    listings."""
     uses: tuple[tuple[UseKind, str], ...] = ()
     trust: Trust = Trust.SYSTEM
-    """How far what came may be trusted: the turn is trusted no further from then on."""
+    """The trust of the result, which limits that of the turn from then on."""
     folders: tuple[str, ...] = ()
-    """The folders in which files were looked at or written."""
+    """The folders in which files were read or written."""
     noted: bool = False
-    """What it did stands in the activity already."""
+    """Whether the activity log has an entry for it already."""
     ok: bool = True
-    """Whether it did what was wanted, as far as whoever did it says."""
+    """Whether the call succeeded, as far as the tool knows."""
     forgets: bool = False
-    """Somebody asked to forget: what this turn's tools were told and gave is not kept."""
+    """Somebody asked to forget: the arguments and results of this turn's tools are not kept."""
     shown: Mapping[BlockId, int] = field(default_factory=dict)
-    """The versions of blocks whose content stands in the words."""
+    """The versions of blocks whose content the text contains."""
 
 
 class Assignment(Struct, frozen=True):
-    """A task that was given: the turn that does it, and how many seconds it has."""
+    """A delegated task: the turn that carries it out, and its time limit in seconds."""
 
     turn: TurnId
     seconds: float
 
 
 class DirectReply(Struct, frozen=True):
-    """No turn was begun for the task: words for the model. `ok`: it will be done all the same."""
+    """A text for the model instead of a turn. `ok`: the task will be done nevertheless."""
 
     text: str
     ok: bool
 
 
 class Brief(Struct, frozen=True):
-    """What a prompt shows of a tool until a model asks for all of it; calls are checked against all of it."""
+    """The part of a tool's schema that a prompt shows until a model asks for the rest; calls are checked against all of
+    it."""
 
     description: str
     arguments: Mapping[str, str]
-    """Those that are shown, and how they are described; empty: as in the whole tool."""
+    """The arguments shown, with their descriptions; an empty one is that of the whole tool."""
     rest: str
-    """What the whole tool does beside."""
+    """What the whole tool does in addition."""
     operations: tuple[str, ...] = ()
 
 
 class Rarely(Struct, frozen=True):
-    """That a tool is not needed every day: a prompt only names it, with what it is for, until a model asks for it."""
+    """Marks a tool as rarely needed: a prompt names it with its purpose, and shows the schema when a model asks."""
 
     what_for: str
     where: Literal["anywhere", "in public", "off Bluesky"] = "anywhere"
 
 
 class _Tool(ABC, Generic[A_contra]):
-    """What all kinds have; a tool is of one kind."""
+    """The common base of all kinds; each tool is of one kind."""
 
     name: str
     shown: str = ""
-    """What people read in place of the name; empty: the name."""
+    """A name for people; empty: the same name."""
     description: str
     rarely: Rarely | None = None
     brief: Brief | None = None
     arguments: type[Arguments]
     caution: Caution
-    """What it takes before a call is run. It has no default: a tool that forgets it fails at its first call."""
+    """The approval that a call needs. It has no default: a tool without it fails at its first call."""
 
     def __init_subclass__(cls) -> None:
-        """A tool names its arguments once, as what it is a tool of."""
+        """A tool names its arguments once, as its type parameter."""
         given = (each for base in cls.__dict__.get("__orig_bases__", ()) for each in get_args(base))
         cls.arguments = next((each for each in given if isinstance(each, type)), getattr(cls, "arguments", Arguments))
 
@@ -187,44 +189,44 @@ class _Tool(ABC, Generic[A_contra]):
 class StoreTool(_Tool[A_contra]):
     @abstractmethod
     def work(self, tx: Tx, context: ToolContext, arguments: A_contra, /) -> Outcome:
-        """Do it; raises ToolError or a StoreError, and then nothing is stored."""
+        """Carry out the call; if it raises ToolError or a StoreError, nothing is stored."""
 
 
 class ReadTool(_Tool[A_contra]):
     @abstractmethod
     def read(self, rows: Rows, context: ToolContext, arguments: A_contra, /) -> Outcome:
-        """Look it up; raises ToolError or a StoreError."""
+        """Read the result; raises ToolError or a StoreError."""
 
 
 class OutsideTool(_Tool[A_contra]):
     idempotent: bool
-    """Whether a call whose end nobody saw may simply be made again."""
+    """Whether a call with an unknown end may be repeated."""
 
     @abstractmethod
     async def run(self, context: ToolContext, arguments: A_contra, /) -> Outcome:
-        """Do it within the tool's time limit; raises ToolError."""
+        """Carry out the call within the tool's time limit; raises ToolError."""
 
 
 class MemberTool(_Tool[A_contra]):
     @abstractmethod
     def hand(self, tx: Tx, context: ToolContext, call: Call, arguments: A_contra, /) -> Assignment | DirectReply:
-        """Begin the other agent's turn, or find the one this call began; raises ToolError."""
+        """Begin the other agent's turn, or find the one that this call began; raises ToolError."""
 
 
 Tool: TypeAlias = StoreTool[Any] | ReadTool[Any] | OutsideTool[Any] | MemberTool[Any]
 
 
 class Toolset(Struct, frozen=True, eq=False, dict=True):
-    """The tools of one agent, the same for every turn: what a turn may not do is refused at the call. Which of them a
-    prompt shows is decided in `more.py`."""
+    """The tools of one agent, the same for every turn: a call that a turn may not make is refused when it is made.
+    `more_tools.py` decides which of them a prompt shows."""
 
     tools: dict[str, Tool] = field(default_factory=dict)
     operations: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """The operations that are left of a tool, where a rule names them; the model is shown no others."""
+    """The operations that remain of a tool that a rule restricts; the model sees no others."""
 
     @cached_property
     def specs(self) -> tuple[ToolSpec, ...]:
-        """As the model sees them, in stable order."""
+        """The tools as the model sees them, in stable order."""
         found = (self.tools[name] for name in sorted(self.tools))
         left = self.operations
         return tuple(spec_of(tool.name, tool.description, tool.arguments, left.get(tool.name, ())) for tool in found)
@@ -235,16 +237,16 @@ class Toolset(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def rarely(self) -> Mapping[str, Rarely]:
-        """The tools that are not needed every day, by name."""
+        """The rarely needed tools, by name."""
         return {name: tool.rarely for name, tool in self.tools.items() if tool.rarely}
 
     @cached_property
     def in_brief(self) -> Mapping[str, Brief]:
-        """What is enough of a tool on most days, by its name; a tool that a rule restricts is shown whole."""
+        """The parts of tools that suffice on most days, by name; a tool that a rule restricts is shown whole."""
         return {name: tool.brief for name, tool in self.tools.items() if tool.brief and name not in self.operations}
 
     def resolve(self, call: Call) -> tuple[Tool, Arguments]:
-        """The tool of a call and its checked arguments; raises ToolError in words for the model."""
+        """The tool of a call and its checked arguments; raises ToolError with a text for the model."""
         tool = self.tools.get(call.name)
         if tool is None:
             raise ToolError(f"There is no tool {call.name!r}. The tools are: {', '.join(sorted(self.tools))}.")
@@ -264,7 +266,7 @@ def _problem(found: dict[str, Any], arguments: type[Arguments]) -> str:
 
 @functools.lru_cache(maxsize=1_000)
 def spec_of(name: str, description: str, arguments: type[Arguments], operations: tuple[str, ...]) -> ToolSpec:
-    """Made once: pydantic takes half a millisecond for a schema."""
+    """Cached: pydantic takes half a millisecond for a schema."""
     schema = dict(arguments.json_schema())
     schema.pop("title", None)
     schema.pop("description", None)
@@ -283,10 +285,10 @@ def shortened(spec: ToolSpec, brief: Brief) -> ToolSpec:
 
 
 def _lean(part: dict[str, Any]) -> dict[str, Any]:
-    """An argument's schema without what a model knows anyway, as every prompt pays for it.
+    """An argument's schema without the obvious, because every prompt pays for it.
 
-    What is not required may be left out, so that it is empty or null then needs no saying; how long a text may be is
-    said by the error when one is too long.
+    Optional arguments need no mention of an empty or null default; the error for a text that is too long states the
+    limit.
     """
     kept = {name: value for name, value in part.items() if name not in ("title", "maxLength", "minLength")}
     if not kept.get("default", True):

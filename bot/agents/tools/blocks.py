@@ -28,12 +28,12 @@ from texts import gettext_noop, many
 
 
 def size_of(block: Block) -> str:
-    """How full it is."""
+    """The used part of a block's limit."""
     return f"{len(block.content):,} of {block.char_limit:,} characters"
 
 
 def description_of(rows: Rows, block: Block) -> str:
-    """All about a block but what stands in it."""
+    """The properties of a block, without its content."""
     pinned = ", pinned" if block.pinned else ""
     lines = [
         f"block {block.address}: {block.type}{pinned}; you may: {block.access}; "
@@ -134,7 +134,7 @@ class BlockArguments(Arguments):
         return self
 
     def _require_used(self) -> None:
-        """What would go unheeded is an error: a model takes "done" for all of what it gave."""
+        """Raise for ignored arguments: a model takes "done" to mean all of them."""
         if (takes := _TAKES.get(self.operation)) is None:
             return
         fields = type(self).model_fields
@@ -173,7 +173,7 @@ class BlockTool(StoreTool[BlockArguments]):
         author = author_of(context, arguments.label)
         try:
             return self._done(tx, author, arguments)
-        except BlockChanged as error:  # an answer of its own: how the block is now is before the model's eyes with it
+        except BlockChanged as error:  # its own answer already shows the model the new content
             block = blocks.find_block(tx, author.agent, arguments.label, author.scope)
             text = say("block {label}: {why}", label=block.address, why=passage(str(error)))
             return Outcome(text, ok=False, shown={block.id: block.version})
@@ -231,14 +231,14 @@ def _administer(tx: Tx, author: Author, arguments: BlockArguments) -> Outcome:
             block, done = blocks.delete_block(tx, author, label), " is deleted; restore brings it back"
         case _:
             block, done = blocks.undelete_block(tx, author.agent, label, scope.audience, author.now), " is back"
-            decision = decision_for(block, author, BlockOperation.DELETE)  # whoever may bring it back may delete it
+            decision = decision_for(block, author, BlockOperation.DELETE)  # whoever may restore it may delete it
             require_yes(tx, author, block, BlockOperation.DELETE, decision)
             tell_changed(tx, author, block, "restore")
     return _used(block, line(f"block {block.label}{done}: {size_of(block)}"))
 
 
 def _look_at(tx: Tx, author: Author, arguments: BlockArguments) -> Block:
-    """Move the viewport: to the lines that are named, or from one on to the end; from the first on that is all."""
+    """Move the viewport: to the named lines, or from a line to the end; from the first line it covers everything."""
     first, last = arguments.first_line or 0, arguments.last_line
     if last is not None:
         count = last - first + 1
@@ -246,7 +246,7 @@ def _look_at(tx: Tx, author: Author, arguments: BlockArguments) -> Block:
         count = 0
     else:
         lines = len(blocks.find_block(tx, author.agent, arguments.label, author.scope).content.splitlines())
-        count = max(lines - first + 1, 1)  # of a line that is not there it is said
+        count = max(lines - first + 1, 1)  # a missing line raises an error
     return blocks.set_viewport(tx, author, arguments.label, first, count)
 
 
@@ -298,7 +298,7 @@ def _move(tx: Tx, author: Author, arguments: BlockArguments) -> Outcome:
 
 
 def _edited(author: Author, block: Block, more: PromptText = NOTHING) -> Outcome:
-    """What came of an edit; with the content where the model was shown it and the next prompt does not show it."""
+    """The result of an edit; with the content if the model had seen it and the next prompt does not show it."""
     done = say(f"block {{label}}{CHANGED}{{size}}{{more}}", label=block.label, size=size_of(block), more=more)
     if block.id not in author.shown or block.type is BlockType.CORE or block.pinned:
         return _used(block, done)
@@ -333,6 +333,6 @@ def author_of(context: ToolContext, label: str) -> Author:
 
 
 def _template(context: ToolContext, label: str) -> NewBlock | None:
-    """The agent's block of that label that exists once for each audience, if it has such a one."""
+    """The agent's per-audience block of that label, if it has one."""
     seeds = (seed for seed in context.agent.config.blocks if seed.label == label and seed.audience == "each")
     return next((new_block(context.agent.id, seed, context.turn.scope.audience) for seed in seeds), None)

@@ -1,11 +1,11 @@
-"""`bluesky`: posts, likes, reposts, quotes, replies and follows, and undoes them. The answer to whoever speaks to the
-agent needs no tool: it is the final text. `bluesky_read`: searches posts and reads profiles, threads, feeds and lists.
-What strangers wrote there is trusted as little as the web. A query leaves this machine, so a call needs approval where
-not everybody may know what is said.
+"""`bluesky`: posts, likes, reposts, quotes, replies and follows, and undoes them. Answering whoever speaks to the agent
+needs no tool: that is the final text. `bluesky_read`: searches posts and reads profiles, threads, feeds and lists. Text
+by strangers there is trusted as little as the web. A query leaves this machine, so a call needs approval where not
+everybody may know the conversation.
 
 Each action is an outbox row, like everything that is sent: it happens once, despite crashes and broken connections,
-under a record key made from the row. A repeated like, repost or follow is a row of its own that refers to the earlier
-ones: it has an effect only if none of their records exists anymore.
+under a record key derived from the row. A repeated like, repost or follow is a row of its own that refers to the
+earlier ones: it has an effect only if none of their records exists anymore.
 """
 
 import base64
@@ -35,15 +35,15 @@ from sources.text import one_line
 from texts import gettext_lazy, gettext_noop, many
 
 MOST_BYTES = 1_000_000
-"""Of one picture: what every server takes."""
+"""Size limit of a picture, which every server accepts."""
 _PNG, _JPEG = b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff"
 _PNG_META = frozenset((b"eXIf", b"tEXt", b"zTXt", b"iTXt", b"tIME"))
 _KEPT = frozenset((0xE0, 0xE2, 0xEE))
-"""JPEG's application segments that change how the picture looks: JFIF, the colour profile, Adobe's transform."""
+"""JPEG application segments that affect the image: JFIF, the color profile, Adobe's transform."""
 
 
 def picture(rows: Rows, context: ToolContext, path: str) -> tuple[str, bytes, Audience]:
-    """The type, the bytes without metadata, and who may know the folder of a picture. Raises ToolError, Refused."""
+    """The type, the bytes without metadata, and the audience of a picture's folder. Raises ToolError, Refused."""
     access = FolderAccess(context.database, context.turn)
     located = access.located(rows, path)
     require_file(located)
@@ -66,7 +66,7 @@ def encoded(content: bytes) -> str:
 
 
 def without_metadata(content: bytes, path: str) -> tuple[str, bytes]:
-    """The type of a picture and its bytes without what says where and when it was taken. Raises ToolError."""
+    """The type of a picture and its bytes without the place and time it was taken. Raises ToolError."""
     try:
         if content.startswith(_PNG):
             return "image/png", _bare_png(content)
@@ -90,7 +90,8 @@ def _bare_png(content: bytes) -> bytes:
 
 
 def _bare_jpeg(content: bytes) -> bytes:
-    """Segments are a marker and a length each, up to the start of the scan (0xDA), from where all is kept."""
+    """The bytes without metadata segments. Each has a marker and a length, up to the scan (0xDA), from where all is
+    kept."""
     kept, at = bytearray(content[:2]), 2
     while content[at + 1] != 0xDA:
         if content[at] != 0xFF:
@@ -106,7 +107,7 @@ def _bare_jpeg(content: bytes) -> bytes:
 
 SOURCE = "bluesky"
 PLACE = PlaceId("bluesky:account")
-"""Where acts of the account stand in the outbox: one after another."""
+"""The outbox place for actions of the account, which are done one after another."""
 POST = re.compile(rf"at://{DID}/app\.bsky\.feed\.post/[A-Za-z0-9._:~-]+")
 _SAYING = ("post", "quote", "reply")
 _UNDOES = {"unlike": "like", "unfollow": "follow"}
@@ -179,7 +180,7 @@ class BlueskyTool(StoreTool[BlueskyArguments]):
         if turn.trust < Trust.OWNER and not (act == "like" and target == asked):
             wanted = f"{act} {target}".rstrip()
             public = says and turn.scope.audience == PUBLIC
-            told = f"{wanted}: {one_line(arguments.text)}" if public else wanted  # in a list, it tells posts apart
+            told = f"{wanted}: {one_line(arguments.text)}" if public else wanted  # in a list, it separates posts
             reason = gettext_lazy("somebody who is not the owner wants this on Bluesky: {wanted}", wanted=told)
             require(Need(Kind.TOOL, f"bluesky {wanted}", reason), context.permit)
         images = tuple(self._image(tx, context, each) for each in arguments.images)
@@ -194,12 +195,12 @@ class BlueskyTool(StoreTool[BlueskyArguments]):
 
     @property
     def _own(self) -> str:
-        """Who the account is; empty while nobody knows."""
+        """The DID of the account; empty while unknown."""
         endpoint = self._endpoints.get(SOURCE)
         return endpoint.account if isinstance(endpoint, AccountEndpoint) else ""
 
     def _image(self, rows: Rows, context: ToolContext, wanted: Picture) -> outbox.Image:
-        """Type, alt text and bytes of a picture; who is in charge is asked where not everybody may know its folder."""
+        """Type, alt text and bytes of a picture; one from a folder that not everybody may know needs approval."""
         kind, content, audience = picture(rows, context, wanted.file)
         if audience != PUBLIC:
             reason = gettext_lazy("everyone could see {file}, which comes from a restricted folder", file=wanted.file)
@@ -207,7 +208,8 @@ class BlueskyTool(StoreTool[BlueskyArguments]):
         return outbox.Image(kind, wanted.alt, encoded(content))
 
     def _require_sayable(self, context: ToolContext, text: str) -> None:
-        """Raise for words that are no post, or that were made of what not everybody may know."""
+        """Raise if the text is no valid post, or needs approval because it comes from a conversation that is not
+        public."""
         if len(self._endpoints[SOURCE].split(text)) != 1:
             raise ToolError("A post, a quote or a reply needs a text of 1 to 300 characters.")
         turn = context.turn
@@ -217,7 +219,7 @@ class BlueskyTool(StoreTool[BlueskyArguments]):
 
 
 def _asked(rows: Rows, context: ToolContext) -> str:
-    """The post that the turn answers; empty when it answers none."""
+    """The post that the turn answers; empty if it answers none."""
     if context.message is None:
         return ""
     found = messages.by_ids(rows, [context.message], context.turn.scope)
@@ -226,7 +228,7 @@ def _asked(rows: Rows, context: ToolContext) -> str:
 
 
 def _target(context: ToolContext, arguments: BlueskyArguments, asked: str) -> str:
-    """Which post or person is meant; raises ToolError."""
+    """The post or person in question; raises ToolError."""
     given = arguments.target.strip()
     if arguments.operation == "post":
         if given:
@@ -251,7 +253,7 @@ _FEED = re.compile(rf"at://{DID}/app\.bsky\.(?:feed\.generator|graph\.list)/[A-Z
 
 
 class FoundPosts(Protocol):
-    """What was found: lines, and how many posts are not shown."""
+    """The posts found: lines, and the number of posts that are not shown."""
 
     @property
     def lines(self) -> tuple[str, ...]: ...
@@ -260,7 +262,7 @@ class FoundPosts(Protocol):
 
 
 class Reader(Protocol):
-    """Looks up; raises CallFailed."""
+    """A reader of the network; raises CallFailed."""
 
     async def search(self, query: str, limit: int) -> FoundPosts: ...
     async def profile(self, actor: str) -> FoundPosts: ...
@@ -270,7 +272,7 @@ class Reader(Protocol):
 
 @runtime_checkable
 class Readable(Protocol):
-    """An endpoint where things can be looked up."""
+    """An endpoint with a reader."""
 
     @property
     def reader(self) -> Reader: ...

@@ -19,14 +19,14 @@ from texts import gettext_noop
 Number: TypeAlias = int | float
 
 MOST_CHARACTERS = 500
-_MOST_BITS = 4_096  # about 1,200 digits: no chain of operations takes long, and Python writes it out (4,300 digits)
+_MOST_BITS = 4_096  # about 1,200 digits: chains of operations stay fast, and Python can print it (limit 4,300 digits)
 _MOST_FACTORIAL, _MOST_DIGITS = 300, 1_200
 _NODES = (ast.Expr, ast.Constant, ast.Name, ast.UnaryOp, ast.BinOp, ast.Compare, ast.IfExp, ast.Call)
 _NAMES = {"pi": math.pi, "e": math.e, "tau": math.tau}
 
 
 def _bounded(function: Callable[..., Number]) -> Callable[..., Number]:
-    """The function for numbers alone, refusing results that nobody can read."""
+    """The function for numbers only, refusing results that are too large to read."""
 
     def call(*arguments: Number) -> Number:
         if not all(isinstance(argument, int | float) for argument in arguments):
@@ -42,7 +42,7 @@ def _bounded(function: Callable[..., Number]) -> Callable[..., Number]:
 
 
 def _power(base: Number, exponent: Number) -> Number:
-    """Refused before it is begun: a huge power takes minutes."""
+    """A power, refused in advance if it is huge: that would take minutes."""
     if isinstance(base, int) and isinstance(exponent, int) and base.bit_length() * exponent > 2 * _MOST_BITS:
         raise ToolError("The result is too large: it has more than 1,200 digits.")
     powered: Number = operator.pow(base, exponent)
@@ -56,7 +56,7 @@ def _factorial(number: Number) -> Number:
 
 
 def _round(number: Number, digits: int | None = None) -> Number:
-    """Python rounds to a number of digits that is below zero by a power of ten, which can be as huge."""
+    """Round, refusing huge negative digits, for which Python computes a power of ten."""
     if abs(digits or 0) > _MOST_DIGITS:
         raise ToolError(f"round takes from -{_MOST_DIGITS} to {_MOST_DIGITS} digits.")
     return round(number, digits)
@@ -93,7 +93,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 
 def calculate(expression: str) -> Number:
-    """The value of an expression of numbers; raises ToolError with what is wrong, in words for the model."""
+    """The value of an arithmetic expression; raises ToolError with the problem, in words for the model."""
     simpleeval = importlib.import_module("simpleeval")  # for the first expression
     counter = simpleeval.SimpleEval(
         operators={kind: _bounded(function) for kind, function in _OPERATORS.items()},
@@ -126,7 +126,7 @@ def _brief(error: Exception) -> str:
 
 
 def shown(value: Number) -> str:
-    """Whole numbers in full, others with the 15 digits of which a float can be sure."""
+    """A whole number in full, any other with the 15 digits that a float guarantees."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value) if isinstance(value, int) else f"{value:.15g}"

@@ -20,7 +20,7 @@ from memory.store.database import Rows, Tx, Value
 from texts import gettext_noop
 
 _LISTED = 20  # tasks, and as many notes, of a status
-_SHOWN = 300  # characters of a note in it
+_SHOWN = 300  # length of a note in it
 
 
 class CoordinationArguments(Arguments):
@@ -93,7 +93,7 @@ class CoordinationTool(AgendaTool[CoordinationArguments]):
                 return Outcome(told, noted=True)
 
     def _columns(self, tx: Tx, by: By, arguments: CoordinationArguments, task: Task) -> dict[str, Value]:
-        """What `assign` and `change` say of a task beside its words."""
+        """The columns of a task that `assign` and `change` set besides its text."""
         zone = self._clocks(tx, () if by.person is None else self._selves(by.person))
         wanted = TaskChanges(due=arguments.due, under=arguments.under, after=arguments.after, fields=arguments.fields)
         return wanted.columns(tx, task, tasks.shared(tx, by.scope), by.now, zone)
@@ -119,7 +119,7 @@ class CoordinationTool(AgendaTool[CoordinationArguments]):
 
 
 def find_agent(rows: Rows, name: str) -> Agent | None:
-    """The agent of that name, with or without @; None for an empty name. Raises ToolError with the names there are."""
+    """The agent of that name, with or without @; None for an empty name. Raises ToolError with the known names."""
     wanted = plain_name(name)
     if not wanted or wanted == "anyone":
         return None

@@ -70,7 +70,7 @@ def _given(rows: Rows, run: TurnId) -> dict[AgentId, int]:
 def _fall_back(
     tx: Tx, found: Team, member: Candidate | None, asked: ToolContext, call: Call, arguments: DelegateArguments
 ) -> DirectReply:
-    """Everybody who could do it has had as many tasks as they may."""
+    """The reply if everybody who could do the task has reached the limit."""
     settings, turn = _settings(found), asked.turn
     full = f"has had {settings.max_delegations} tasks for this message, which is as many as one may have"
     who = member.name if member is not None and arguments.agent else "Everybody"

@@ -19,7 +19,7 @@ from memory.store.ids import FactId
 from texts import gettext_noop, many
 
 _LISTED = 20
-_DIGITS = 18  # of the largest number that SQLite keeps, less one
+_DIGITS = 18  # one less than in the largest integer of SQLite
 
 
 class FactArguments(Arguments):

@@ -1,8 +1,8 @@
 """`file` and `file_write`: the files of the folders that the owner attached to an agent.
 
-An agent has these tools only while it has a folder. What a file says is quoted: information, never an instruction. A
-turn that is shown some of it has no more trust than the file: that of whoever wrote it or, for a folder on the owner's
-computer, that of somebody who is approved.
+An agent has these tools only while it has a folder. A file's text is quoted: information, never an instruction. A turn
+that sees some of it has at most the trust of the file: that of its writer or, for a folder on the owner's computer,
+that of an approved person.
 """
 
 import asyncio
@@ -23,8 +23,8 @@ from memory.store.records import replace
 from texts import gettext_noop, many
 
 _LISTED = 100
-_LINE = 300  # characters of a line that a pattern found
-_PASSAGE = 600  # characters of a passage that is shown
+_LINE = 300  # length of a line that a pattern matched
+_PASSAGE = 600  # length of a passage that is shown
 
 
 class FileArguments(Arguments):
@@ -113,7 +113,7 @@ class FileWriteTool(OutsideTool[WriteArguments]):
     idempotent = False
 
     def __init__(self) -> None:
-        self._one = asyncio.Lock()  # what is added to one file by two turns shall both be there
+        self._one = asyncio.Lock()  # additions to one file by two turns must both survive
 
     async def run(self, context: ToolContext, arguments: WriteArguments) -> Outcome:
         filing = FolderAccess(context.database, context.turn)
@@ -169,6 +169,6 @@ def _matches(matches: Matches) -> Outcome:
 
 
 def _told(words: list[str], quoted: str, source: str) -> PromptText:
-    """What the tool says itself, then what files say."""
+    """The tool's own words, then the files' text."""
     said = joined(map(line, words))
     return joined([said, quotation(source, quoted)]) if quoted else said

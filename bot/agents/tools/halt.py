@@ -30,13 +30,13 @@ class EmergencyHaltTool(OutsideTool[HaltArguments]):
 
     def __init__(self, stop: Callable[[str], Awaitable[None]] | None) -> None:
         self._stop = stop
-        """Halts and stores that; None where no service runs."""
+        """Halts and records the halt; None if no service runs."""
         self._stopping: set[asyncio.Task[None]] = set()
 
     async def run(self, context: ToolContext, arguments: HaltArguments) -> Outcome:
         if self._stop is None:
             raise ToolError("Nothing can be halted here: Carina is not running.")
-        # A task of its own: the halt ends this very turn, and must not be ended with it.
+        # A separate task: the halt ends this very turn, and must not be canceled with it.
         stopping = asyncio.ensure_future(self._stop(f"{context.agent.name}: {arguments.reason}"))
         self._stopping.add(stopping)
         stopping.add_done_callback(self._stopping.discard)

@@ -2,7 +2,7 @@
 
 Every request pays for its schemas, used or not, and small models lose sight of the right tool among many words.
 Everyday tools are always shown, some of them in brief. Others are shown once the model asks for them, and as long as
-the conversation in view shows that they were used; the rest of a brief tool, for the turn that asks.
+the conversation in view shows their use; the rest of a brief tool, for the turn that asks.
 """
 
 import functools
@@ -27,7 +27,7 @@ from memory.store.database import Rows
 from memory.store.ids import place_source
 
 _LAST = {"calculate"}
-"""Tools that stand after the others: small models that are unsure take the first."""
+"""Tools listed last: small models that are unsure take the first."""
 
 
 class MoreToolsArguments(Arguments):
@@ -52,28 +52,28 @@ class MoreToolsTool(ReadTool[MoreToolsArguments]):
 
 
 class Offer(Struct, frozen=True):
-    """The tools of a request: those it shows whole, and those it names."""
+    """The tools of a request: those it shows whole, and those it only names."""
 
     shown: tuple[ToolSpec, ...]
     named: tuple[ToolSpec, ...] = ()
 
 
 def offer(tools: Toolset, material: PromptInputs, force: str) -> Offer:
-    """What is shown here: what is needed every day, what was asked for or used, and what a rule speaks of."""
+    """The tools shown here: those for every day, those requested or used, and those that a rule mentions."""
     turn, needed = material.turn, {force, *_asked_for(material)}
     if material.agent.rules:
         needed.update(*(rule.named for rule in Rules.of(material.agent).rules))
     public, bluesky = turn.scope.audience == PUBLIC, place_source(turn.place) == BLUESKY
     whole = {force, *_got(material.steps)}
     if material.away or any(block.schema != TEXT for block in material.placed.blocks):
-        whole.add(BlockTool.name)  # there is more to do than with plain texts that are shown
+        whole.add(BlockTool.name)  # there is more to do than with plain texts
     needed, whole = needed & tools.rarely.keys(), whole & tools.in_brief.keys()
     return _offer(tools, frozenset(needed), frozenset(whole), public=public, bluesky=bluesky)
 
 
 @functools.lru_cache(maxsize=100)
 def _offer(tools: Toolset, needed: Set[str], whole: Set[str], *, public: bool, bluesky: bool) -> Offer:
-    """The same objects for the same tools: what is written of them is kept."""
+    """Cached, so that the same tools give the same objects, and values derived from them are cached as well."""
     there = {"anywhere", *(["in public"] if public else []), *([] if bluesky else ["off Bluesky"])}
     rarely = {name: rare.what_for for name, rare in tools.rarely.items() if rare.where in there}
     every = sorted((spec for spec in tools.specs if spec.name != MORE_TOOLS), key=lambda spec: spec.name in _LAST)

@@ -27,9 +27,9 @@ from memory.store.database import Rows, Tx
 from memory.store.records import replace
 from texts import gettext_lazy, gettext_noop, many
 
-_LISTED = 20  # entries that a read without a label lists, and rows that a query finds, unless it says how many
+_LISTED = 20  # default limits: entries that a read without a label lists, and rows that a query finds
 OBSERVATIONS = "observations"
-"""What a lasting permission for that is called."""
+"""The name of that right in a lasting permission."""
 _LATELY, _OBSERVED = timedelta(hours=24), 50
 
 
@@ -66,7 +66,7 @@ class RecallArguments(Arguments):
     @model_validator(mode="before")
     @classmethod
     def _as_others_say_it(cls, given: Any) -> Any:
-        """A query alone is one, and what metadata holds beside plain values is kept as its JSON."""
+        """Accept the arguments as other systems give them: a lone query, and nested metadata, which is kept as JSON."""
         if not isinstance(given, dict):
             return given
         if "operation" not in given and given.get("query"):
@@ -87,7 +87,7 @@ def _flat(value: Any) -> Any:
 
 
 class RecallTool(StoreTool[RecallArguments]):
-    """`expand` has an entry written out by a model when nobody waits; False where nothing will be."""
+    """`expand` has a model elaborate an entry in the background; False if nothing will."""
 
     name = "recall"
     shown = gettext_noop("long-term memory")
@@ -195,7 +195,7 @@ def _read(tx: Tx, context: ToolContext, arguments: RecallArguments) -> Outcome:
 
 
 def _observations(rows: Rows, context: ToolContext) -> Outcome:
-    """What other members of the group stored lately, for whom the owner lets read it."""
+    """Recent observations by other members of the group, if the owner permits reading them."""
     turn = context.turn
     group = None if turn.group is None else agent_groups.group(rows, turn.group)
     others = [] if group is None else [each.agent for each in group.members if each.agent != context.agent.id]
@@ -229,7 +229,7 @@ def _delete(tx: Tx, context: ToolContext, arguments: RecallArguments) -> Outcome
 
 
 def _query(rows: Rows, context: ToolContext, arguments: RecallArguments) -> Outcome:
-    """Entries and conversations in one search; with a category or tags only entries, which alone have them."""
+    """Entries and conversations in one search; with a category or tags only entries, because only they have them."""
     turn, domains = context.turn, frozenset[Domain]({"archival", "messages"})
     query = Query(
         arguments.query,

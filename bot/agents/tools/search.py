@@ -1,4 +1,4 @@
-"""`search`: finds what was stored or said, as far as everybody who hears the turn may know it.
+"""`search`: finds stored records and messages that everybody who hears the turn may know.
 
 Hits are plain data (`FoundRow`) and lines for the model (`lines_of`); `recall`, `file` and people's commands show
 theirs in the same way.
@@ -45,18 +45,18 @@ from memory.store.records import replace
 from sources.text import one_line
 from texts import gettext_lazy, gettext_noop, join_lazy
 
-_SHOWN = 600  # characters of one hit that are shown
-_BESIDE = 160  # characters of what was said before and after a message
+_SHOWN = 600  # displayed length of a hit
+_BESIDE = 160  # length of the messages before and after a message
 _KEPT = 300  # of an entry's label, category, tags and metadata
 _PLACES = 10  # named in an error
 
 
 GUESSES = "Perhaps these, which have none of the words and are only somewhat close in meaning:"
-"""What guesses are told with, so that none of them passes for what was found."""
+"""The note on guesses, so that none of them passes for a match."""
 
 
 def why_found(hit: Hit) -> str:
-    """Why a hit was found, in a few words; empty for one of a listing."""
+    """Why a hit was found, in a few words; empty in a listing."""
     parts = [
         "perhaps" if hit.perhaps else "",
         f"has {', '.join(hit.matched)}" if hit.matched else "",
@@ -69,7 +69,7 @@ def why_found(hit: Hit) -> str:
 
 @dataclass(frozen=True)
 class Why:
-    """The same as data; `distance` is 1 minus the cosine, None without vectors; `perhaps`: it is a guess."""
+    """The reason as data; `distance` is 1 minus the cosine, None without vectors; `perhaps`: it is a guess."""
 
     matched: list[str]
     around: list[str]
@@ -94,11 +94,11 @@ _WHOSE = {
 
 
 NEWEST = "No words were asked for, so these are the newest."
-"""What a listing is told with, so that it does not pass for what was found."""
+"""The note on a listing, so that it does not pass for a search result."""
 
 
 def nothing_searched(unmet: Sequence[str]) -> PromptText:
-    """Why nothing was searched: conditions that nothing which was asked for can meet; empty without any."""
+    """Why nothing was searched: filters that nothing in the searched domains can meet; empty without any."""
     if not unmet:
         return NOTHING
     whose = ", ".join(_WHOSE[name] for name in unmet)
@@ -108,7 +108,7 @@ def nothing_searched(unmet: Sequence[str]) -> PromptText:
 
 @dataclass(frozen=True)
 class Beside:
-    """What was said just before or after a message, with no more than its beginning."""
+    """The message just before or after a hit; only its beginning."""
 
     id: str
     by: str
@@ -126,7 +126,7 @@ class FoundRow(Struct, frozen=True, omit_defaults=True):
     at: str
     speaker: str = ""
     place: str = ""
-    """What people call it, or its id if it was never named."""
+    """Its label, or its id if it was never named."""
     place_kind: str = ""
     mine: bool | None = None
     kind: str = ""
@@ -144,7 +144,7 @@ class FoundRow(Struct, frozen=True, omit_defaults=True):
 
 
 def uses_of(hits: Iterable[Hit]) -> tuple[tuple[UseKind, str], ...]:
-    """The memories among hits that an answer can be explained by."""
+    """The memories among hits that can explain an answer."""
     return tuple(
         (hit.kind, hit.id)
         for hit in hits
@@ -153,7 +153,7 @@ def uses_of(hits: Iterable[Hit]) -> tuple[tuple[UseKind, str], ...]:
 
 
 def entry_row(rows: Rows, entry: Entry, turn: Turn) -> FoundRow:
-    """An entry with who said it and where, as far as the turn may know."""
+    """An entry with its speaker and place, as far as the turn may know them."""
     said = messages.by_ids(rows, entry.messages[:1], turn.scope)
     place, place_kind = place_words(rows, said[0].place if said else None, turn.scope)
     return FoundRow(
@@ -172,14 +172,14 @@ def entry_row(rows: Rows, entry: Entry, turn: Turn) -> FoundRow:
 
 
 def place_words(rows: Rows, place: PlaceId | None, scope: Scope) -> tuple[str, str]:
-    """What people call a place (its id if that may not be known), and what sort of place it is."""
+    """The name of a place (its id if the name may not be known), and its kind."""
     found = inbox.place_within(rows, place, scope) if place is not None else None
     return (found and found.name) or str(place or ""), str(found.kind) if found else ""
 
 
 def lines_of(found: Iterable[FoundRow]) -> PromptText:
-    """One quoted line for each row: id, when, who, where, words; then what an entry is kept with, what was said beside
-    a message, and why it was found. Guesses come last, and are said to be some."""
+    """One quoted line for each row: id, time, speaker, place, text; then an entry's metadata, a message's neighbors,
+    and the reason. Guesses come last, and are marked."""
     lines: list[PromptText] = []
     guessing = False
     for row in found:
@@ -218,7 +218,7 @@ def _said(said: Beside) -> PromptText:
 
 
 def place_meant(known: list[Place], target: str) -> Place:
-    """The place that is meant; raises Refused with the names of those that could be."""
+    """The place in question; raises Refused with the names of possible ones."""
     wanted = _bare(target)
     found = [each for each in known if wanted in _names(each)]
     if len({each.id for each in found}) == 1:
@@ -230,7 +230,7 @@ def place_meant(known: list[Place], target: str) -> Place:
 
 
 def _names(place: Place) -> set[str]:
-    """What a place may be called: its whole name, the part before the server's, and its id with or without source."""
+    """The names of a place: its whole name, the part before the server's, and its id with or without source."""
     return {_bare(place.name), _bare(place.name.partition(" in ")[0]), place.id, place.id.partition(":")[2]} - {""}
 
 
@@ -250,7 +250,7 @@ Where: TypeAlias = Literal[
     "files",
     "all",
 ]
-"""The domains by the names that agents and people give them."""
+"""The domains by the names that agents and people use."""
 
 _WHERE: Mapping[Where, frozenset[Domain]] = {
     "archival_memory": frozenset(("archival", "archival_blocks")),
@@ -259,11 +259,11 @@ _WHERE: Mapping[Where, frozenset[Domain]] = {
     "all": frozenset(get_args(Domain)) - {"archival_blocks"},  # blocks has them
 }
 
-_NAMED = 20  # names that an error gives
+_NAMED = 20  # names in an error
 
 
 def domains_of(where: Where | None) -> frozenset[Domain]:
-    """What is searched under a name; without one what an answer is usually found in."""
+    """The domains of a name; without one, those that usually contain an answer."""
     if where is None:
         return DOMAINS | {"facts", "tasks"}
     return _WHERE.get(where) or frozenset(name for name in get_args(Domain) if name == where)
@@ -271,7 +271,7 @@ def domains_of(where: Where | None) -> frozenset[Domain]:
 
 def author_meant(rows: Rows, name: str, scope: Scope) -> str | None:
     """A person or an agent by id or name; None for none."""
-    if not name or ":" in name:  # what has a colon is a person's id
+    if not name or ":" in name:  # only a person's id contains a colon
         return name or None
     ours = {said for agent in agents.every_agent(rows) for said in (agent.id.casefold(), agent.name.casefold())}
     if name.casefold() not in ours and not has_spoken(rows, name, scope):
@@ -282,7 +282,7 @@ def author_meant(rows: Rows, name: str, scope: Scope) -> str | None:
 def category_meant(
     rows: Rows, name: str, domains: frozenset[Domain], agent: AgentId | None, scope: Scope
 ) -> str | None:
-    """A category that something has, unless what is asked has none at all."""
+    """The category, which must exist unless the searched domains have none at all."""
     if not name or not domains & {"archival", "facts"}:
         return name or None
     known, wanted = categories(rows, domains, agent, scope), name.casefold()
@@ -294,7 +294,7 @@ def category_meant(
 def tags_meant(
     rows: Rows, names: Sequence[str], domains: frozenset[Domain], agent: AgentId | None, scope: Scope
 ) -> tuple[str, ...]:
-    """Likewise. What is no tag as a whole is several, with commas between."""
+    """The tags, which must exist likewise. An unknown one with commas is read as several."""
     known = known_tags(rows, agent, scope) if any(names) and "archival" in domains else []
     there = {each.casefold() for each in known}
     whole = ([name] if name.strip().casefold() in there else name.split(",") for name in names)
@@ -314,7 +314,7 @@ def _unknown(said: str, name: str, known: Sequence[str]) -> Refused:
 
 
 EXPECTED = "words that you expect in the answer, such as likely answers ('hiking, pottery' for a hobby)"
-"""How the tools that search describe `expected`."""
+"""The description of `expected` in all tools that search."""
 
 
 class SearchArguments(Arguments):
@@ -382,7 +382,7 @@ class SearchTool(ReadTool[SearchArguments]):
 
 
 def search_outcome(rows: Rows, context: ToolContext, query: Query) -> Outcome:
-    """What a query finds, without the messages that the turn answers."""
+    """The hits of a query, without the messages that the turn answers."""
     turn = context.turn
     results = search(rows, query, turn.scope)
     asking = {str(row.message) for row in inbox.of_turn(rows, turn.id)}
@@ -407,8 +407,8 @@ def search_outcome(rows: Rows, context: ToolContext, query: Query) -> Outcome:
 
 
 def _query(rows: Rows, context: ToolContext, arguments: SearchArguments) -> Query:
-    """What the arguments ask for. Raises ToolError for files of which the agent has none, or that have rules,
-    and for names that nothing has."""
+    """The query of the arguments. Raises ToolError for files if the agent has no folder or has rules for `file`, and
+    for unknown names."""
     turn, agent, mine = context.turn, context.agent, arguments.author == "me"
     domains, beside = domains_of(arguments.domain), entries.holders(rows, turn)
     ruled = any(rule.get("tool") == "file" for rule in agent.rules)
@@ -420,7 +420,7 @@ def _query(rows: Rows, context: ToolContext, arguments: SearchArguments) -> Quer
     elif ruled or not agent.files:
         domains -= {"files"}
     place = place_meant(inbox.known_places(rows, turn.scope), arguments.place).id if arguments.place else None
-    listed = frozenset[Domain]() if beside else domains  # any name may be one of the entries beside its own
+    listed = frozenset[Domain]() if beside else domains  # any name may be that of an entry in addition to its own
     return Query(
         text=arguments.query,
         agent=agent.id,
@@ -485,8 +485,8 @@ def _hit_row(rows: Rows, context: ToolContext, hit: Hit) -> FoundRow:
 
 
 def _explained(row: FoundRow, hit: Hit, known: set[str]) -> FoundRow:
-    """With why it was found, and what was said beside it unless that is shown anyway: the messages of `known`, to
-    which these are added."""
+    """The rows with the reason and, for messages, the neighbors, unless they are in `known`, to which they are
+    added."""
     before, after = (
         Beside.of(said if said is not None and hit.score and str(said.id) not in known else None)
         for said in (hit.before, hit.after)

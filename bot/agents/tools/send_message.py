@@ -44,7 +44,7 @@ class SendArguments(Arguments):
 
 
 _Target: TypeAlias = tuple[PlaceId, Scope, str]
-"""Where to, who will hear it, and its name."""
+"""The destination, its audience, and its name."""
 
 
 class SendMessageTool(StoreTool[SendArguments]):
@@ -142,7 +142,7 @@ def _group_called(rows: Rows, turn: Turn, name: str) -> _To:
 
 
 def _queue_message(tx: Tx, context: ToolContext, text: str, to: _To) -> str:
-    """Queue a message by the agent of a turn; returns why that was refused, empty if it was not. Raises ToolError."""
+    """Queue a message by the agent of a turn; returns the reason for a refusal, or an empty text. Raises ToolError."""
     turn, now = context.turn, context.now
     if not budget_left(tx, turn, now):
         return f"{_NOBODY}: the message that you answer has caused {TURN_BUDGET} turns of agents. Answer now."
@@ -168,7 +168,7 @@ def _queue_message(tx: Tx, context: ToolContext, text: str, to: _To) -> str:
 
 
 def _write(tx: Tx, context: ToolContext, arguments: SendArguments) -> Outcome:
-    """Let other agents take it up, in the same place and for the same ears."""
+    """Queue it for other agents, in the same place and for the same audience."""
     turn = context.turn
     if is_patrol(turn.place):
         raise ToolError("On patrol you write to no agents: leave them a task or a note with `coord`.")

@@ -71,7 +71,7 @@ class SourceSubscribeTool(StoreTool[SubscribeArguments]):
 
 
 def _usable(rows: Rows, context: ToolContext) -> list[DataSource]:
-    """The sources that may be spoken of where the turn is heard."""
+    """The sources that may be mentioned to the turn's audience."""
     return [each for each in data_sources.listing(rows) if context.turn.scope.may_use(each.audience)]
 
 

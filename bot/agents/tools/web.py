@@ -1,7 +1,7 @@
 """`web_fetch` and `web_search`: read and search the web, if the owner turned that on.
 
-What comes from the web is the least trusted there is: from then on the turn has that trust, and what it stores too.
-An address or a query carries words out of this machine, so calls ask first unless the settings say otherwise.
+Web content has the lowest trust: from then on the turn, and everything it stores, has that trust as well. A URL or
+query carries text out of this machine, so calls need approval unless the settings say otherwise.
 """
 
 import asyncio
@@ -26,12 +26,12 @@ _TITLE = 200
 _ADDRESS = 300
 
 Fetch: TypeAlias = Callable[[str], Awaitable[tuple[str, PageText]]]
-"""The address that a page had in the end, and what it says."""
+"""The final URL of a page, and its text."""
 _T = TypeVar("_T")
 
 
 def fetching(reader: Reader) -> Fetch:
-    """Fetch by a reader; pages are taken apart beside the event loop."""
+    """Fetch with a reader; pages are parsed outside the event loop."""
 
     async def fetch(url: str) -> tuple[str, PageText]:
         try:
@@ -52,7 +52,7 @@ class FetchArguments(Arguments):
     @field_validator("url")
     @classmethod
     def _of_the_web(cls, url: str) -> str:
-        """Nobody is asked for a yes to what could never be read."""
+        """Reject unreadable URLs before anybody is asked for approval."""
         try:
             checked_url(url)
         except WebRefused as error:

@@ -63,14 +63,14 @@ class WorkingMemoryTool(StoreTool[WorkingMemoryArguments]):
 
 
 def _save(tx: Tx, by: By, arguments: WorkingMemoryArguments) -> Outcome:
-    ttl = timedelta(minutes=min(1e6, max(0, arguments.ttl_minutes)))  # of more, and of NaN, none can be made
+    ttl = timedelta(minutes=min(1e6, max(0, arguments.ttl_minutes)))  # larger numbers and NaN make no timedelta
     new = NewEntry(arguments.key, arguments.content, ttl, arguments.category, arguments.tags)
     kept = working_memory.save(tx, by, new)
     return Outcome(say("saved as {key}, expires in {ttl}", key=kept.key, ttl=lasting(kept, by.now)))
 
 
 def _shown(found: list[Entry], now: datetime) -> Outcome:
-    """The value: of one key there is another only where it was written for another audience as well."""
+    """The value; a key has several only if it was written for several audiences."""
     first, others = found[0], len(found) - 1
     also = say(" (the same key is kept for {n} other audiences too)" if others else "", n=others)
     content = quotation(f"working memory, {first.key}", first.content)
