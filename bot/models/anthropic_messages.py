@@ -11,7 +11,7 @@ from bot.models.http_model import Assembly, Finish, HttpModel, PartialCall
 
 _OFFICIAL = "https://api.anthropic.com"
 _VERSION = "2023-06-01"
-_MOST_TOKENS = 4_096  # the protocol wants a limit for every answer
+_MOST_TOKENS = 4_096  # the protocol requires a limit for every answer
 _FINISH: dict[str, Finish] = {"max_tokens": "length", "model_context_window_exceeded": "length", "refusal": "filter"}
 _CACHED = {"cache_control": {"type": "ephemeral"}}
 
@@ -26,7 +26,8 @@ class Messages(Struct, frozen=True):
     model: str
 
     def document(self, request: Request) -> dict[str, Any]:
-        """What stays the same from turn to turn is marked for the cache, and so is the conversation so far."""
+        """The request. Parts that stay the same from turn to turn, and the conversation so far, are marked for
+        caching."""
         found: dict[str, Any] = {
             "model": self.model,
             "max_tokens": request.max_tokens or _MOST_TOKENS,
@@ -66,7 +67,7 @@ class Messages(Struct, frozen=True):
                 answer.finish = _FINISH.get(reason, "stop")
                 usage = event.get("usage")
                 answer.counts.update({k: v for k, v in (usage or {}).items() if v is not None})
-            case dict():  # pings, ends of blocks, and what is new
+            case dict():  # pings, ends of blocks, and new event types
                 return ""
             case _:
                 raise answer.garbage()
@@ -74,7 +75,8 @@ class Messages(Struct, frozen=True):
 
 
 def _messages(request: Request) -> list[dict[str, Any]]:
-    """People and assistant take turns, and people begin: what one of them said in a row is one message."""
+    """The messages alternating between user and assistant, beginning with the user; consecutive ones of a role are
+    merged."""
     blocks = [
         ("assistant" if isinstance(message, AssistantMessage) else "user", block)
         for message in normalization.repair_calls(request.messages)

@@ -1,4 +1,4 @@
-"""The interface of language models: message types, one protocol, typed failures.
+"""The interface of language models: message types, one protocol, typed errors.
 
 The types are our own because they are stored (turn steps) and must outlive any provider library. A model gets a
 `Request` and streams `Event`s that end with exactly one `Answer`.
@@ -28,7 +28,7 @@ class Call(NamedTuple):
 
 
 def parsed(arguments: str) -> dict[str, Any]:
-    """Arguments as values; empty if they are no JSON object."""
+    """The arguments as values; empty if they are not a JSON object."""
     try:
         found = json.loads(arguments or "{}")
     except ValueError:
@@ -37,26 +37,26 @@ def parsed(arguments: str) -> dict[str, Any]:
 
 
 class UserMessage(NamedTuple):
-    """What somebody said, rendered for the model. `said` is the bare text without header or context tail."""
+    """A person's message, rendered for the model. `said` is the bare text without header or context tail."""
 
     text: str
     said: str = ""
     at: datetime | None = None
     speaker: str = ""
     images: tuple[str, ...] = ()
-    """URLs of images that a model that can see may look at; a `data:` URL holds one itself."""
+    """URLs of images for a model that accepts images; a `data:` URL contains the image."""
     event: str = ""
-    """How a request was decided, where nobody said anything but that is told; for the offline model."""
+    """The decision on a request, if it is the reason for the message; for the offline model."""
     overheard: bool = False
-    """Whether it was never to be answered: said to others, or set aside because nobody was there to answer."""
+    """Whether it never gets an answer: it was addressed to others, or set aside because nobody could answer."""
     files: bool = False
-    """Whether files or images came with it."""
+    """Whether files or images are attached."""
     answer: bool = False
-    """Whether it is an answer of another agent, told as its words."""
+    """Whether it is the text of another agent's answer."""
 
     @property
     def digest(self) -> str:
-        """Tells this message from others. It is part of the ids of the calls that the offline model makes for it."""
+        """A digest that identifies the message. The offline model derives the ids of its calls from it."""
         raw = f"{self.at.isoformat() if self.at else ''}\0{self.speaker}\0{self.said}"
         return hashlib.sha256(raw.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
@@ -68,24 +68,24 @@ class AssistantMessage(NamedTuple):
 
 
 class ToolMessage(NamedTuple):
-    """The result of one call. `ok` is False when it says what went wrong."""
+    """The result of one call. `ok` is False if it describes an error."""
 
     call_id: str
     name: str
     text: str
     ok: bool = True
     data: Any = None
-    """The same result as plain JSON data, for the offline model; never sent to a provider. What the tool says of it
-    itself, as a remark or in place of a time, may be a packed text."""
+    """The result as plain JSON data, for the offline model; never sent to a provider. Texts of the tool itself, such as
+    a remark instead of a time, may be packed for translation."""
 
     def told_in(self, language: str) -> str:
-        """The text; why a call failed is in that language where the catalog has it."""
+        """The text; the reason for a failure is in that language if the catalog has it."""
         reason = self.data.get("reason", "") if isinstance(self.data, dict) else ""
         with speaking(language):
             return _(unpacked(reason)) if reason else self.text
 
     def data_in(self, language: str) -> Any:
-        """The data, with what the tool says of it in that language."""
+        """The data, with the tool's own texts in that language."""
         with speaking(language):
             return _shown(self.data)
 
@@ -105,7 +105,7 @@ Message: TypeAlias = UserMessage | AssistantMessage | ToolMessage
 
 
 def is_answer(message: Message) -> TypeGuard[UserMessage | AssistantMessage]:
-    """Whether somebody was answered with it, by this agent or by another one."""
+    """Whether the call answers somebody, as this agent or another one."""
     return (
         message.answer
         if isinstance(message, UserMessage)
@@ -122,29 +122,29 @@ class ToolSpec(Struct, frozen=True, dict=True):
 
     @cached_property
     def size(self) -> int:
-        """About how many characters it takes in a request."""
+        """Its approximate number of characters in a request."""
         return len(self.description) + len(str(self.parameters))
 
 
 class Trouble(StrEnum):
-    """Why a model gave no answer, as far as it matters to those who read that or mend it."""
+    """Why a model gave no answer, as far as it matters to those who read about it or fix it."""
 
     KEY = "key"
-    """The provider does not accept the key, or the key may not use the model."""
+    """The provider rejects the key, or the key may not use the model."""
     MISSING = "missing"
     """The provider has no model of that name."""
     QUOTA = "quota"
-    """What the account may spend is spent."""
+    """The account's credit is used up."""
     BUDGET = "budget"
-    """What we may spend on models is spent, so it was not asked."""
+    """Our budget for models is used up, so it was not called."""
     UNREACHABLE = "unreachable"
     """No connection, or no answer in time."""
     FAILING = "failing"
-    """It is there and gives no usable answer: overloaded, an error of its own, garbage, a request it does not take."""
+    """It responds, but without a usable answer: overload, an internal error, garbage, or a rejected request."""
 
 
 class FailedModel(Struct, frozen=True):
-    """A model of the chain that was asked before and gave no answer."""
+    """A model of the chain that was called before and gave no answer."""
 
     model: str
     trouble: Trouble
@@ -157,30 +157,31 @@ class Request(Struct, frozen=True):
     messages: tuple[Message, ...]
     tools: tuple[ToolSpec, ...] = ()
     named_tools: tuple[ToolSpec, ...] = ()
-    """Those that a model knows by name and may call; its prompt does not pay for their schemas."""
+    """Tools that a model knows by name and may call, without their schemas in the prompt."""
     temperature: float | None = None
     max_tokens: int | None = None
     form: Mapping[str, Any] | None = None
-    """A JSON schema for the answer. Only Chat Completions sends it; other protocols ask for it in words alone."""
+    """A JSON schema for the answer. Only Chat Completions sends it; other protocols describe it in the prompt."""
     force_tool: str = ""
     """Name of a tool the model must call now; empty for free choice."""
     begun_by: str = ""
-    """Name of the model that made the calls whose results come now: a chain goes on with it, not with one before it."""
+    """Name of the model that made the calls whose results follow: a chain continues with it, not with an earlier
+    one."""
     compactable: bool = False
-    """Whether who asks can compact the conversation: a request that is too long is then given back to them
-    (ContextTooLong) instead of being cut or passed on to another model."""
+    """Whether the caller can compact the conversation: a request that is too long then raises ContextTooLong instead of
+    being cut or passed on to another model."""
     failed: tuple[FailedModel, ...] = ()
-    """The models that stand before this one in the chain and gave no answer, for the offline model's words."""
+    """The models before this one in the chain that gave no answer, for the offline model's explanation."""
     agent: str = ""
-    """The name by which people call who answers, for the offline model; others read it in `system`."""
+    """The name of the answering agent, for the offline model; others read it in `system`."""
     zone: str = ""
-    """On whose clocks the person lives, where they said so; for the offline model."""
+    """The person's time zone, if they set one; for the offline model."""
     source: str = ""
-    """Where the answer is read, such as "discord"; for the offline model."""
+    """The platform of the answer, such as "discord"; for the offline model."""
     owner: bool = False
-    """Whether nobody but the owner hears the answer: only then may it name models and settings."""
+    """Whether only the owner reads the answer: only then may it name models and settings."""
     sizes: Mapping[str, int] = field(default_factory=dict)
-    """How many characters each of its parts has."""
+    """The number of characters of each part."""
 
 
 class Usage(Struct, frozen=True):
@@ -189,7 +190,7 @@ class Usage(Struct, frozen=True):
     cache_read_tokens: int = 0
     cache_write_tokens: int = 0
     cost_usd: float | None = 0.0
-    """None when the model's price is not known."""
+    """None if the model's price is unknown."""
 
 
 class TextDelta(Struct, frozen=True):
@@ -199,7 +200,7 @@ class TextDelta(Struct, frozen=True):
 
 
 class Answer(Struct, frozen=True):
-    """The whole answer. `model` is "provider:name" of the one that gave it, after any fallback."""
+    """The whole answer. `model` is the "provider:name" of the model that gave it, after any fallback."""
 
     text: str
     calls: tuple[Call, ...]
@@ -207,15 +208,15 @@ class Answer(Struct, frozen=True):
     model: str
     finish: Literal["stop", "length", "filter"] = "stop"
     degraded: str = ""
-    """Why a lesser model answered, in words for the operator; empty when the first one did."""
+    """Why a fallback answered, in words for the operator; empty if the first model did."""
     trouble: Trouble | None = None
-    """The same as a kind: of the model that was asked last in vain."""
+    """The reason as a kind, for the last model that failed."""
     reasoning: str = ""
-    """What the model thought before it answered, where its provider shows that."""
+    """The model's thinking before the answer, if its provider shows it."""
 
 
 class AnswerRestarted(Struct, frozen=True):
-    """What was streamed so far is void: another attempt or another model begins from nothing."""
+    """The text streamed so far is void: another attempt or another model starts over."""
 
 
 Event: TypeAlias = TextDelta | AnswerRestarted | Answer
@@ -224,12 +225,12 @@ Event: TypeAlias = TextDelta | AnswerRestarted | Answer
 class Model(Protocol):
     @property
     def name(self) -> str:
-        """As "provider:name"."""
+        """The name as "provider:name"."""
         ...
 
     @property
     def context_window(self) -> int:
-        """Tokens the model takes in all."""
+        """The model's context size in tokens."""
         ...
 
     def complete(self, request: Request) -> AsyncGenerator[Event, None]:
@@ -239,9 +240,9 @@ class Model(Protocol):
 
 @dataclass
 class ModelError(Exception):
-    """A call that gave no answer; `reason` is for the operator and names no secret.
+    """A call without an answer; `reason` is for the operator and contains no secret.
 
-    `said` are the provider's own words, shortened. They can repeat what people said, so nobody is shown them.
+    `said` are the provider's own words, shortened. They can repeat people's messages, so nobody is shown them.
     """
 
     reason: str
@@ -254,33 +255,33 @@ class ModelError(Exception):
 
 @dataclass
 class ModelBusy(ModelError):
-    """Overloaded, rate limited, unreachable or too slow: another try may work, after `retry_after` seconds if given."""
+    """Overloaded, rate limited, unreachable or too slow: a retry may work, after `retry_after` seconds if given."""
 
     retry_after: float | None = None
 
 
 @dataclass
 class ModelRefused(ModelError):
-    """The provider does not accept us (key, permission, unknown model): trying again is useless."""
+    """The provider rejects our access (key, permission, unknown model): a retry is useless."""
 
 
 @dataclass
 class ModelRejected(ModelError):
-    """The provider does not take this request: the same again is useless, another one may work."""
+    """The provider rejects this request: repeating it is useless, another one may work."""
 
 
 @dataclass
 class ModelGarbage(ModelError):
-    """It answered something that is no answer."""
+    """The response is not a valid answer."""
 
 
 @dataclass
 class ContextTooLong(ModelError):
-    """The request is longer than the model takes."""
+    """The request exceeds the model's context."""
 
 
 class Limits(Struct, frozen=True):
-    """Seconds for one attempt, for silence within it, and for all models of a chain but the offline one."""
+    """Seconds for one attempt, for silence within it, and for all models of a chain except the offline one."""
 
     attempt: float = 120
     silence: float = 45
@@ -290,8 +291,8 @@ class Limits(Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Access:
-    """`name` is "provider:model". Without a base URL the provider's own is used; `images` says whether that server
-    is shown pictures."""
+    """Access to a model; `name` is "provider:model". Without a base URL the provider's own is used; `images` says
+    whether images are sent to that server."""
 
     name: str
     limits: Limits
@@ -309,12 +310,12 @@ class Access:
 
     @property
     def context_window(self) -> int:
-        """What to count on until the provider library says better: a server of one's own is often small."""
+        """The assumed context size until the provider library knows it: that of a self-hosted server is often small."""
         return 32_000 if self.base_url else 128_000
 
 
 class ModelWrapper:
-    """A model that asks another one, under whose name it stands."""
+    """A model that calls another one and has its name."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
@@ -329,7 +330,7 @@ class ModelWrapper:
 
 
 class Relay(Struct):
-    """Remembers whether listeners hold text; the next attempt then begins by saying that it is void."""
+    """Tracks whether listeners hold text; if so, the next attempt first announces that it is void."""
 
     spoken: bool = False
 

@@ -1,7 +1,7 @@
 """All configured models, each created once and loaded at its first call.
 
 A turn gets a chain: the model, its fallbacks, and at the end the offline model, which always answers. Each link
-retries, asks for less where it must, and pauses a provider that keeps failing.
+retries, sends a smaller request if necessary, and pauses a provider that keeps failing.
 """
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
@@ -24,8 +24,8 @@ from texts import _, reason_of
 
 
 class ModelCatalog:
-    """`fallback` is asked in order after any model; `keys` and `base_urls` are by provider, and `images` says
-    whether such a server is shown pictures. Nothing is loaded yet."""
+    """The models; `fallback` follows any model in order; `keys` and `base_urls` are by provider, and `images` says
+    whether images are sent to such a server. Nothing is loaded yet."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class ModelCatalog:
             self._link(name)
 
     def model(self, name: str) -> Model:
-        """The chain that begins with this model; it loads when it is first asked. Raises ConfigError."""
+        """The chain that begins with this model; it loads at the first call. Raises ConfigError."""
         if name == OFFLINE:
             return self._offline
         if name not in self._chains:
@@ -57,19 +57,20 @@ class ModelCatalog:
         return self._chains[name]
 
     async def get(self, name: str) -> Model:
-        """The same, with its first model already loaded."""
+        """The chain, with its first model loaded."""
         chain = self.model(name)
         if name in self._lazy:
             await self._lazy[name].open()
         return chain
 
     def health(self, names: Iterable[str] = ()) -> tuple[ModelHealth, ...]:
-        """How every model of these names and of the fallbacks stands, each once; the offline one is always there."""
+        """The health of all models of these names and of the fallbacks, each once; the offline one is always
+        included."""
         asked = dict.fromkeys(name for name in (*names, *self._fallback) if name != OFFLINE)
         return tuple(map(self._health, asked))
 
     async def try_out(self, name: str, request: Request) -> None:
-        """Ask one model alone, without its fallbacks: how it stands is known then."""
+        """Call one model alone, without its fallbacks, which determines its health."""
         with suppress(ModelError, ConfigError):
             async with aclosing(self._link(name).complete(request)) as events:
                 async for _event in events:
@@ -122,20 +123,20 @@ class ModelSelection(Struct, frozen=True):
         return await self.catalog.get(agent.model or self.config.model.default)
 
     async def load(self, names: Iterable[str]) -> None:
-        """Load what these models need, in a thread, so that the first answer is as quick as the next."""
+        """Load the models in a thread, so that the first answer is as quick as the next."""
         for name in dict.fromkeys((self.config.model.default, *filter(None, names))):
-            with suppress(ConfigError):  # said where it is asked
+            with suppress(ConfigError):  # reported by the call
                 await self.catalog.get(name)
 
     def health(self, names: Iterable[str] = ()) -> tuple[ModelHealth, ...]:
-        """How the models of these names and the fallbacks stand, in words without secrets."""
+        """The health of the models of these names and the fallbacks, in words without secrets."""
         redact = Redactor(self.config.secrets()).text
         return tuple(replace(found, reason=redact(_(found.reason))) for found in self.catalog.health(names))
 
 
 @asynccontextmanager
 async def open_models(config: Config, clock: Clock) -> AsyncIterator[ModelSelection]:
-    """Make the models of a configuration; providers are loaded when they are first asked. Raises ConfigError."""
+    """Create the models of a configuration; providers are loaded at their first call. Raises ConfigError."""
     catalog = ModelCatalog(
         fallback=config.model.fallback,
         keys={provider: key.get_secret_value() for provider, key in config.keys.items()},

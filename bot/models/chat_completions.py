@@ -17,7 +17,7 @@ SERVERS = {
     "mistral": "https://api.mistral.ai/v1",
 }
 _UNSIGNED = {"google": {"thought_signature": "skip_thought_signature_validator"}}
-"""Google wants every call back with its signature, or with this word (https://ai.google.dev/gemini-api/docs/openai)."""
+"""Google requires a signature on every returned call, or this value (https://ai.google.dev/gemini-api/docs/openai)."""
 _KEPT_PARTS, _KEPT_PROMPTS = 1_500, 100
 _FINISH: dict[str, Finish] = {"length": "length", "max_tokens": "length", "content_filter": "filter"}
 
@@ -25,7 +25,7 @@ _FINISH: dict[str, Finish] = {"length": "length", "max_tokens": "length", "conte
 def connect(access: Access) -> HttpModel:
     base = (access.base_url or SERVERS[access.provider]).rstrip("/")
     key = {"Authorization": f"Bearer {access.key}"} if access.key else {}
-    # Of the others, not all know the newer name.
+    # Some of the others do not know the newer name.
     limit = "max_completion_tokens" if access.provider == "openai" and not access.base_url else "max_tokens"
     dialect = ChatCompletions(access.model, limit, access.provider, sees=access.images or not access.base_url)
     return HttpModel(access, f"{base}/chat/completions", key, dialect)
@@ -78,7 +78,7 @@ class ChatCompletions:
 
     @cached_property
     def _encoded(self) -> MadeOf[Message | ToolSpec, EncodedPart]:
-        """For what is in the next request, too, as the same object: most of a conversation, and the tools."""
+        """Cached as the same object for the next request, which repeats most of the conversation and the tools."""
         return MadeOf(self._part, _KEPT_PARTS)
 
     def _messages(self, request: Request) -> EncodedPart:
@@ -115,7 +115,7 @@ class ChatCompletions:
         return EncodedPart(as_json({"role": "user", "content": content}))
 
     def _id(self, given: str) -> str:
-        """A call's id in the provider's form, even if another model made the call: Mistral refuses other forms."""
+        """A call's id in the provider's format, even if another model made the call: Mistral refuses others."""
         return normalization.short_call_id(given) if self.provider == "mistral" else normalization.call_id(given)
 
     def _shape(self, schema: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -139,7 +139,7 @@ def _choice(choice: dict[str, Any], answer: Assembly) -> str:
 
 
 def _text(content: object, answer: Assembly) -> str:
-    """Some servers send a list of parts; thoughts among them are not said."""
+    """The text. Some servers send a list of parts; those with thinking are skipped."""
     match content:
         case None:
             return ""
@@ -158,7 +158,7 @@ def _part(part: object) -> str:
 
 
 def _add_call(piece: object, answer: Assembly) -> None:
-    """A call comes whole or in pieces, which are joined by index; a new id begins a new one in any case."""
+    """Add a call, whole or in pieces, which are joined by index; a new id always begins a new one."""
     if not isinstance(piece, dict) or not isinstance(function := piece.get("function") or {}, dict):
         raise answer.garbage()
     index, found = piece.get("index"), piece.get("id")
@@ -177,7 +177,7 @@ def _listed(parts: Iterable[EncodedPart]) -> EncodedPart:
 
 @lru_cache(maxsize=_KEPT_PROMPTS)  # for system prompts, which are long
 def _said(role: str, text: str, call: str = "") -> EncodedPart:
-    """A message of nothing but text."""
+    """A message that is only text."""
     answers = {"tool_call_id": call} if call else {}
     return EncodedPart(as_json({"role": role, **answers, "content": text}))
 

@@ -1,4 +1,4 @@
-"""The health of a model: what is wrong with it, since when, and what to do."""
+"""The health of a model: its problem, since when, and the remedy."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -10,7 +10,7 @@ from texts import _, gettext_noop
 
 
 class State(StrEnum):
-    """What the last call to a model came to."""
+    """The outcome of the last call to a model."""
 
     UNASKED = gettext_noop("not used yet")
     WORKING = gettext_noop("working")
@@ -21,7 +21,7 @@ class State(StrEnum):
 
 
 class ModelHealth(Struct, frozen=True):
-    """`since` is when the state began; `rests` are the seconds for which the model is not asked again."""
+    """The state of a model since `since`; `rests` are the seconds until the model is called again."""
 
     model: str
     since: datetime | None = None
@@ -45,7 +45,7 @@ class ModelHealth(Struct, frozen=True):
 
     @property
     def why(self) -> str:
-        """Why the last call failed; empty where it did not."""
+        """Why the last call failed; empty if it did not."""
         return _(self.reason).removeprefix(self.model).lstrip(": ").rstrip(".")
 
     @property
@@ -54,7 +54,7 @@ class ModelHealth(Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """The state on one line; where something is wrong, why, and what to do about it."""
+        """The state on one line; with the reason and the remedy if there is a problem."""
         state = _(self.state.value)
         if self.since is None:
             return f"{state}: {_(self.reason)}" if self.reason else state
@@ -65,7 +65,7 @@ class ModelHealth(Struct, frozen=True):
 
     @property
     def pause(self) -> tuple[str, ...]:
-        """For how long it is left alone, in a sentence; nothing where it is not."""
+        """A sentence on how long the model is paused; empty if it is not."""
         if self.rests <= 0:
             return ()
         return (_("The next attempt is in {seconds} s.", seconds=f"{self.rests:.0f}"),)

@@ -1,6 +1,6 @@
-"""A model called over HTTP without its provider's library, which would take seconds at the start and most of each turn.
+"""A model called over HTTP without its provider's library, which would take seconds at startup and most of each turn.
 
-A `Dialect` is what differs between protocols: the request, and how an answer is assembled from events.
+A `Dialect` is the part that differs between protocols: the request, and how an answer is assembled from events.
 """
 
 import asyncio
@@ -43,24 +43,24 @@ _OVERFLOW = re.compile(
     re.IGNORECASE,
 )
 _SPENT = re.compile(r"insufficient_quota|billing|credit balance", re.IGNORECASE)
-_NO_KEY = re.compile(r"API key (not valid|not found|expired)", re.IGNORECASE)  # Google's words
+_NO_KEY = re.compile(r"API key (not valid|not found|expired)", re.IGNORECASE)  # Google's wording
 _BUSY_STATUS = (408, 409, 425, 429)
 _LONGEST_MESSAGE = 200
 
 
 def unsupported(error: ModelError, document: object, options: Collection[str]) -> str:
-    """The option that the server refuses the request for, by its own words; empty when it names none of these."""
+    """The option because of which the server refuses the request, by its own words; empty if it names none of these."""
     if not isinstance(error, ModelRejected):
         return ""
     said = _error(document)
     named = str(said.get("param") or "").partition(".")[0]
     words = re.findall(r"\w+", str(said.get("message")))
-    words += ["response_format"] if "json_schema" in words else []  # some name the kind of format alone
+    words += ["response_format"] if "json_schema" in words else []  # some name only the kind of format
     return next((option for option in sorted(options) if option == named or option in words), "")
 
 
 def refusal(status: int, document: object, retry_after: float | None, model: str, secret: str) -> ModelError:
-    """The error for an answer of this status; `document` is its body, as far as it was JSON, else its text."""
+    """The error for a response with this status; `document` is its body, parsed if it was JSON, else its text."""
     error, code = _error(document), f"HTTP {status} {_code(document)}".strip()
     words = one_line(str(error.get("message") or ""), secret)
     told = f"{_code(document)} {error.get('message')}"
@@ -79,7 +79,7 @@ def refusal(status: int, document: object, retry_after: float | None, model: str
 
 
 def failed_in_stream(document: object, model: str, secret: str) -> ModelError:
-    """The error for one that is told after the answer has begun: most of these pass, so another try may work."""
+    """The error for a failure in the middle of an answer: most are temporary, so a retry may work."""
     code = _error(document).get("code")
     if isinstance(code, int) and 400 <= code < 600:
         return refusal(code, document, None, model, secret)
@@ -102,7 +102,7 @@ def no_answer(model: str, why: str) -> ModelError:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds, where the server names them as a number; a date is not worth reading."""
+    """Seconds, if the server gives a number; a date is not worth parsing."""
     for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
         try:
             seconds = float(headers[name]) / unit
@@ -114,7 +114,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def _error(document: object) -> Mapping[str, Any]:
-    """What is told of it: servers say it as an object, alone in a list, as a text, or without an envelope."""
+    """The error object: servers send it as an object, alone in a list, as a text, or without an envelope."""
     document = document[0] if isinstance(document, list) and document else document
     found = document.get("error", document) if isinstance(document, dict) else document
     return found if isinstance(found, dict) else {"message": found}
@@ -127,7 +127,7 @@ def _code(document: object) -> str:
 
 
 def one_line(text: str, secret: str) -> str:
-    """A provider's words on one short line, without the secret."""
+    """A provider's message on one short line, without the secret."""
     hidden = text.replace(secret, "***") if secret else text
     line = " ".join(hidden.split())
     return line if len(line) <= _LONGEST_MESSAGE else line[:_LONGEST_MESSAGE] + "…"
@@ -135,16 +135,16 @@ def one_line(text: str, secret: str) -> str:
 
 DONE: Final = "[DONE]"
 """The last event of OpenAI's streams."""
-_LARGEST = 16 * 1024 * 1024  # bytes of one event; nobody's answer is as long
+_LARGEST = 16 * 1024 * 1024  # bytes of one event; no answer is that long
 _LONGEST_ERROR = 64 * 1024
-_LAST_BYTES_SECONDS = 0.2  # after the last event: a connection whose answer is read to its end can be used again
-_CONNECT_SECONDS = 10.0  # to find the server's address and reach it
-_REFUSED_SECONDS = 0.5  # before another attempt: it is seen at once, and told soon
+_LAST_BYTES_SECONDS = 0.2  # after the last event: a connection whose response is read to the end can be reused
+_CONNECT_SECONDS = 10.0  # to resolve and reach the server
+_REFUSED_SECONDS = 0.5  # before another attempt: a refusal is immediate, and is to be reported soon
 _IDLE_SECONDS = 55  # most servers and proxies close after a minute
 
 
 class UnsupportedOption(Exception):
-    """The server does not take this option with this model; `error` is what to raise where it cannot be left out."""
+    """The server does not accept this option with this model; `error` is raised if the option cannot be omitted."""
 
     def __init__(self, option: str, error: ModelError) -> None:
         self.option = option
@@ -152,13 +152,13 @@ class UnsupportedOption(Exception):
 
 
 def _proxy(url: str) -> str | None:
-    """What the environment names. With `trust_env`, two threads look there and in ~/.netrc at every request."""
+    """The proxy of the environment. With `trust_env`, two threads would look there and in ~/.netrc at every request."""
     to = urlsplit(url)
     return None if proxy_bypass(to.hostname or "") else getproxies().get(to.scheme)
 
 
 class EventStream:
-    """Connections to one address; entered and left by whoever opens it."""
+    """Connections to one address; entered and left by their owner."""
 
     def __init__(self, access: Access, url: str, headers: Mapping[str, str]) -> None:
         self._access = access
@@ -185,7 +185,7 @@ class EventStream:
             await self._session.close()
 
     async def post(self, document: Mapping[str, Any]) -> AsyncGenerator[Any, None]:
-        """The events as they come, or the whole answer where the server does not stream. Raises a ModelError."""
+        """The events as they arrive, or the whole response if the server does not stream. Raises a ModelError."""
         model, secret = self._access.name, self._access.key
         body = encoded(document)
         try:
@@ -221,8 +221,8 @@ class EventStream:
             raise no_answer(model, type(error).__name__) from None
 
     async def _begun(self, body: bytes) -> aiohttp.ClientResponse:
-        """The head of the answer. The server may have closed a kept connection without a word, as llama.cpp's does
-        after every stream: the request then goes out on another one, at last on a new one."""
+        """The head of the response. The server may have silently closed a kept connection, as llama.cpp's does after
+        every stream: the request is then sent on another one, finally on a new one."""
         if self._session is None:
             raise RuntimeError("the connection is not open")
         while True:
@@ -242,7 +242,7 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 class EncodedPart(bytes):
-    """A part of a document that is JSON already: what is the same in every request is written once."""
+    """A part of a document that is already JSON: parts that every request repeats are encoded once."""
 
 
 def encoded(document: Mapping[str, Any]) -> bytes:
@@ -251,7 +251,7 @@ def encoded(document: Mapping[str, Any]) -> bytes:
 
 
 def as_json(value: object) -> bytes:
-    """JSON without what no text may hold: half a character would make all of it unreadable."""
+    """JSON without lone surrogates, which would make all of it unreadable."""
     if isinstance(value, EncodedPart):
         return value
     text = _encode(value)
@@ -262,9 +262,9 @@ def as_json(value: object) -> bytes:
 
 
 async def events(pieces: AsyncIterator[bytes]) -> AsyncGenerator[str, None]:
-    """The data of each event; comments and other fields are passed over. Raises ValueError.
+    """The data of each event; comments and other fields are skipped. Raises ValueError.
 
-    Lines end with LF, CR or both; a CR LF that comes in two pieces makes one more empty line, which ends nothing.
+    Lines end with LF, CR or both; a CR LF that arrives in two pieces adds an empty line, which ends nothing.
     """
     rest = b""
     async for piece in pieces:
@@ -293,19 +293,19 @@ def _read(body: bytes) -> object:
 _log = Log("bot.models")
 Finish = Literal["stop", "length", "filter"]
 OPTIONAL = frozenset({"temperature", "max_completion_tokens", "tool_choice", "stream_options", "response_format"})
-"""Options that a request can do without: some models take them, and others refuse a request because of them."""
+"""Options that a request can do without: some models accept them, others refuse the request because of them."""
 
 
 class Dialect(Protocol):
     def document(self, request: Request) -> dict[str, Any]: ...
 
     def read(self, event: Any, answer: "Assembly") -> str:
-        """Put one event into the answer; gives the text that is new. Raises ModelError."""
+        """Add one event to the answer and return the new text. Raises ModelError."""
         ...
 
 
 class HttpModel:
-    """One model; `provider` holds its connections and is entered by whoever opens this."""
+    """One model; `provider` holds its connections and is entered by their owner."""
 
     def __init__(self, access: Access, url: str, headers: Mapping[str, str], dialect: Dialect) -> None:
         self.name = access.name
@@ -325,7 +325,7 @@ class HttpModel:
                     async for event in stream:
                         if piece := self._dialect.read(event, answer):
                             yield TextDelta(piece)
-            except UnsupportedOption as refused:  # comes before anything else
+            except UnsupportedOption as refused:  # precedes everything else
                 if refused.option in self._left_out:
                     raise refused.error from None
                 _log.warning("option_left_out", model=self.name, option=refused.option)
@@ -341,21 +341,21 @@ class Assembly:
         self._pieces, self._text, self.reasoning = Pieces(), "", ""
         self.calls: list[PartialCall] = []
         self.counts: dict[str, Any] = {}
-        """What was counted, in the provider's own words."""
+        """The usage, in the provider's own terms."""
         self.finish: Finish | None = None
 
     def say(self, text: str) -> str:
-        """Add text; gives what of it can be shown now."""
+        """Add text and return the part that can be shown now."""
         self._text += text
         return self._pieces.add(text)
 
     def end(self) -> None:
-        """The stream says that it is whole; some servers do not say why it ended."""
+        """The stream has ended; some servers do not say why."""
         if self.finish is None and (self._text or self.calls):
             self.finish = "stop"
 
     def finished(self) -> Answer:
-        """The whole answer. Raises ModelGarbage for one that ended early."""
+        """The whole answer. Raises ModelGarbage if it ended early."""
         if self.finish is None:
             raise self.garbage(gettext_lazy("it stopped in the middle"))
         calls = tuple(call.made() for call in self.calls if call.name)
@@ -363,7 +363,8 @@ class Assembly:
         return Answer(clean(self._text), calls, usage, self._access.name, self.finish, reasoning=clean(self.reasoning))
 
     def _usage(self) -> Usage:
-        """OpenAI counts cached tokens as input, Anthropic beside it; Google counts thoughts only in the total."""
+        """The usage. OpenAI counts cached tokens as input, Anthropic separately; Google counts thinking only in the
+        total."""
         details = self.counts.get("prompt_tokens_details")
         of: dict[str, Any] = {**(details if isinstance(details, dict) else {}), **self.counts}
         read = _count(of, "cached_tokens", "cache_read_input_tokens", "prompt_cache_hit_tokens")

@@ -1,4 +1,4 @@
-"""Puts a conversation into a form that every provider accepts, before each call. Pure.
+"""Normalizes a conversation into a form that every provider accepts, before each call. Pure.
 
 Providers refuse a whole conversation because of one odd character, id or unanswered call, and would do so at every
 later turn.
@@ -19,14 +19,14 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def clean(text: str) -> str:
-    """Surrogate pairs joined, lone surrogates replaced."""
+    """Join surrogate pairs and replace lone surrogates."""
     if not _SURROGATE.search(text):
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 class Pieces:
-    """Cleans a text that comes in pieces; one that ends within a character waits for its other half."""
+    """Cleans a text that arrives in pieces; one that ends within a character waits for the rest."""
 
     def __init__(self) -> None:
         self._half = ""
@@ -42,14 +42,14 @@ _UNKNOWN_RESULT = "The result of this call was lost; whether it took effect is n
 
 
 def repair_calls(messages: Sequence[Message]) -> list[Message]:
-    """Every call directly followed by its result, no result without its call, no empty answer."""
+    """The messages with every call directly followed by its result, no result without its call, and no empty answer."""
     mended: list[Message] = []
     for i, message in enumerate(messages):
         match message:
             case AssistantMessage(text, calls):
                 if text.strip() or calls:
                     mended.append(message)
-                if calls:  # seldom: this is done for each message of each prompt
+                if calls:  # rare; this runs for each message of each prompt
                     mended += (_result(call, messages[i + 1 :]) for call in calls)
             case UserMessage():
                 mended.append(message)
@@ -62,14 +62,14 @@ def _result(call: Call, later: Iterable[Message]) -> ToolMessage:
 
 
 def call_id(given: str) -> str:
-    """Providers take different characters and lengths; an id that not all of them take becomes its hash."""
+    """An id that every provider accepts; one that some would refuse becomes its hash."""
     if re.fullmatch(r"[A-Za-z0-9_-]{1,40}", given):
         return given
     return f"call_{_hash(given)[:24]}"
 
 
 def short_call_id(given: str) -> str:
-    """The same for a provider that accepts only ids of nine letters and digits."""
+    """An id for a provider that accepts only nine letters and digits."""
     return given if re.fullmatch(r"[A-Za-z0-9]{9}", given) else _hash(given)[:9]
 
 
@@ -78,12 +78,12 @@ def _hash(given: str) -> str:
 
 
 def tool_name(name: str) -> str:
-    """A tool's name as providers take it; a model may have invented one they do not."""
+    """A tool's name as providers accept it; a model may have invented an invalid one."""
     return re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64] or "unnamed"
 
 
 def values(given: str) -> dict[str, Any]:
-    """The arguments of a call as an object, also where the model wrote something else."""
+    """The arguments of a call as an object, even if the model wrote something else."""
     text = clean(given)
     with suppress(ValueError):
         if isinstance(found := json.loads(text), dict):
@@ -92,7 +92,7 @@ def values(given: str) -> dict[str, Any]:
 
 
 def arguments(given: str) -> str:
-    """The same as JSON text; what the model wrote stays as it is, so that a cache knows it again."""
+    """The arguments as JSON text; valid text from the model stays as it is, so that caches match."""
     text, found = clean(given), values(given)
     return text if text.strip() and "INVALID_JSON" not in found else json.dumps(found, ensure_ascii=False)
 
@@ -132,7 +132,7 @@ def plain_schema(schema: Any, named: Mapping[str, Any] | None = None, within: tu
 
 
 def shown(text: str) -> str:
-    """Text that can be sent: never blank, no half characters."""
+    """Text that can be sent: never blank, no lone surrogates."""
     return clean(text) if text.strip() else EMPTY
 
 
@@ -143,7 +143,7 @@ def held_image(url: str) -> tuple[str, str] | None:
 
 
 def in_words(message: UserMessage) -> UserMessage:
-    """The message naming its images instead of showing them."""
+    """The message with its images named instead of shown."""
     if not message.images:
         return message
     held = ((url, held_image(url)) for url in message.images)

@@ -17,14 +17,14 @@ _LOADING = threading.Lock()
 
 
 class _Absent(ModuleType):
-    """Instead of what fetches newer tables: nobody calls it, and its HTTP client takes 2 MiB."""
+    """Replaces the fetcher of newer tables: nobody calls it, and its HTTP client takes 2 MiB."""
 
     def __getattr__(self, _name: str) -> None:
         return None
 
 
 def priced(model: str, usage: Usage) -> Usage:
-    """The usage of a call with its cost, or with None for one that is not known."""
+    """The usage of a call with its cost; None if the cost is unknown."""
     name = model.partition(":")[2]
     if not name:
         return replace(usage, cost_usd=0.0 if model == "offline" else None)
@@ -45,8 +45,8 @@ def priced(model: str, usage: Usage) -> Usage:
 
 @lru_cache(maxsize=100)
 def _found(model: str) -> tuple[Any, Any] | None:
-    """Its provider and the model itself. Of the library's tables, which take 4 MiB and a tenth of a second to load,
-    only these are kept."""
+    """The provider and the model. Of the library's tables, which take 4 MiB and a tenth of a second to load, only these
+    are kept."""
     provider, _, name = model.partition(":")
     with _LOADING:
         sys.modules.setdefault(_UPDATES, _Absent(_UPDATES))
@@ -62,6 +62,6 @@ def _found(model: str) -> tuple[Any, Any] | None:
 
 
 def context_window(model: str) -> int | None:
-    """Tokens that "provider:name" takes in all, where that is known."""
+    """The context size of "provider:name" in tokens, if known."""
     window = getattr(known[1], "context_window", None) if (known := _found(model)) is not None else None
     return window if isinstance(window, int) else None

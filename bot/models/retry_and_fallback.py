@@ -1,7 +1,7 @@
 """Wrappers around a provider's model: one loads it at first use, one retries, one pauses a model that keeps failing,
 one falls back to the next model; the last of those, the offline model, always answers.
 
-Each wrapper passes on the events of the model that it asks. `bot.models.catalog` decides the order of the models.
+Each wrapper passes on the events of the model that it calls. `bot.models.catalog` decides the order of the models.
 """
 
 import asyncio
@@ -56,10 +56,10 @@ _WRITTEN = Pattern(r"(?:<tool_call>|```(?:json)?)?\s*(\{.*\})\s*(?:</tool_call>|
 
 
 class LenientModel(ModelWrapper):
-    """Takes an answer that is nothing but `{"name": ..., "arguments": {...}}` of an offered tool for a call.
+    """Converts an answer that consists only of `{"name": ..., "arguments": {...}}` for an offered tool into a call.
 
-    It may stand between `<tool_call>` marks or in a code block, as small models write it; an example for somebody has
-    words around it. Text that may still become a call is held back, all other text is passed on as it comes.
+    It may be in `<tool_call>` tags or in a code block, as small models write it; an example for somebody has words
+    around it. Text that may still become a call is held back, all other text is passed on as it arrives.
     """
 
     async def complete(self, request: Request) -> AsyncGenerator[Event, None]:
@@ -96,12 +96,12 @@ class _Reader:
 
 
 def _may_be_call(text: str) -> bool:
-    """Whether the text is the beginning of a written call, as far as its marks go."""
+    """Whether the text may be the beginning of a written call, judging by its marks."""
     return any(each.startswith(text) or text.removeprefix(each).lstrip()[:1] in ("", "{") for each in _OPENERS)
 
 
 def _read_call(answer: Answer, offered: set[str]) -> Answer:
-    """The answer with its text read as a call of an offered tool, where the whole text is one; else as it was."""
+    """The answer with its text parsed as a call of an offered tool, if the whole text is one; else unchanged."""
     found = None if answer.calls else _WRITTEN.fullmatch(answer.text.strip())
     text = found[1] if found else ""
     doubled = text.startswith("{{")  # as the example in some models' chat templates has it; they miscount the ends
@@ -125,7 +125,7 @@ ANY_OTHER = "bot.models.chat_completions"
 
 
 class ConnectedModel(Model, Protocol):
-    """A model that can be asked; `provider` closes its connections."""
+    """A model that can be called; `provider` closes its connections."""
 
     @property
     def provider(self) -> AbstractAsyncContextManager[Any]: ...
@@ -167,18 +167,18 @@ class LazyModel:
 
 def _connect(access: Access) -> ConnectedModel:
     model: ConnectedModel = importlib.import_module(ADAPTERS.get(access.provider, ANY_OTHER)).connect(access)
-    prices.priced(access.name, Usage())  # its library is loaded at the first question of a price, which takes as long
+    prices.priced(access.name, Usage())  # its library is loaded at the first price lookup, which takes as long
     return model
 
 
 LONGEST_WAIT = 30.0
-"""A provider that asks for a longer wait is left alone: another model answers sooner."""
+"""A provider that asks for a longer wait is not retried: another model answers sooner."""
 
 
 class RetryingModel(ModelWrapper):
-    """At most `tries` attempts in `seconds`, and as many with a smaller request where that is what is wanted.
+    """At most `tries` attempts in `seconds`, and as many with a smaller request where that is what is needed.
 
-    A refusal is not tried again.
+    A refusal is not retried.
     """
 
     def __init__(
@@ -229,7 +229,7 @@ class RetryingModel(ModelWrapper):
 
 
 def wait_before_retry(error: ModelBusy | ModelGarbage, attempt: int, chance: float) -> float | None:
-    """Seconds, spread by `chance` (0 to 1) so that callers do not come back together; None for not at all."""
+    """Seconds to wait, spread by `chance` (0 to 1) so that callers do not return together; None for no retry."""
     asked = error.retry_after if isinstance(error, ModelBusy) else None
     if asked is None:
         return float(min(2 ** (attempt - 1), LONGEST_WAIT)) * (0.5 + chance / 2)
@@ -237,14 +237,15 @@ def wait_before_retry(error: ModelBusy | ModelGarbage, attempt: int, chance: flo
 
 
 def smaller_request(request: Request, error: ModelError) -> Request | None:
-    """What to ask instead, or None when nothing can be left out."""
+    """A smaller request, or None if nothing can be omitted."""
     if isinstance(error, ModelRejected):
         return without_images(request)
     return None if request.compactable else without_older_half(request)
 
 
 def without_older_half(request: Request) -> Request | None:
-    """Cut before a person's message, so that no call loses its result; the newest message of a person stays."""
+    """The request cut before a person's message, so that no call loses its result; the newest message of a person
+    stays."""
     asked = [(i, message) for i, message in enumerate(request.messages) if isinstance(message, UserMessage)]
     starts = [i for i, _ in asked]
     spoken = [i for i, message in asked if message.said or message.images]
@@ -274,10 +275,10 @@ PAUSE = 60.0
 
 
 class BreakerModel(ModelWrapper):
-    """After a refusal or three failures in a row nobody is let through for a minute, then one call to try it out.
+    """After a refusal or three failures in a row no call passes for a minute, then one as a trial.
 
-    One object per model, whatever number of chains it stands in. A request that is too long or rejected says
-    nothing about whether the model is to be left alone. Every outcome shows in `health`.
+    There is one object per model, whatever number of chains it is in. A request that is too long or rejected says
+    nothing about the model's health. Every outcome is recorded in `health`.
     """
 
     def __init__(self, model: Model, *, clock: Callable[[], float] = time.monotonic, calendar: Clock = utc_now) -> None:
@@ -303,7 +304,7 @@ class BreakerModel(ModelWrapper):
                         self._note()
                     yield event
         except (asyncio.CancelledError, GeneratorExit):
-            self._closed_until = min(self._closed_until, self._clock())  # nothing learned: the next call tries it out
+            self._closed_until = min(self._closed_until, self._clock())  # nothing learned: the next call is the trial
             raise
         except ModelError as error:
             self._failed(error)
@@ -336,7 +337,7 @@ class BreakerModel(ModelWrapper):
             )
             # Of the same kind: who hears it must know why.
             raise dataclasses.replace(self._error, reason=reason, said="")
-        self._closed_until = now + PAUSE  # the others wait while this call tries it out
+        self._closed_until = now + PAUSE  # the others wait while this call is the trial
 
     def _shut(self, error: ModelError) -> None:
         self._closed_until = self._clock() + PAUSE
@@ -345,10 +346,10 @@ class BreakerModel(ModelWrapper):
 
 
 class FallbackModel(ModelWrapper):
-    """Asks each link in order; the answer of a later one says in `degraded` why it was asked.
+    """Calls each link in order; the answer of a later one says in `degraded` why it was called.
 
-    A link is told in `Request.failed` which ones before it gave no answer, also at the later steps of a turn, which
-    begin with it: so the offline model can say the reason.
+    `Request.failed` tells a link which ones before it gave no answer, also at the later steps of a turn, which begin
+    with it: so the offline model can state the reason.
     """
 
     def __init__(self, links: Sequence[Model]) -> None:
@@ -357,7 +358,7 @@ class FallbackModel(ModelWrapper):
         super().__init__(links[0])
         self._links = tuple(links)
         self._troubles: dict[str, Trouble] = {}
-        """Why each link gave no answer the last time it was asked."""
+        """Why each link gave no answer at its last call."""
 
     async def complete(self, request: Request) -> AsyncGenerator[Event, None]:
         relay = Relay()
@@ -383,21 +384,21 @@ class FallbackModel(ModelWrapper):
 
     def _request(self, link: Model, request: Request) -> Request:
         before = self._links[: self._links.index(link)]
-        # After a restart of the process nothing is remembered of a link that a turn has left behind.
+        # After a restart of the process, nothing is known about links that the turn gave up earlier.
         troubles = ((each.name, self._troubles.get(each.name, Trouble.FAILING)) for each in before)
         return replace(request, failed=tuple(FailedModel(*each) for each in troubles)) if before else request
 
     def _from(self, name: str) -> tuple[Model, ...]:
-        """The links from the one of that name on: what is down is not waited for at every step of a turn."""
+        """The links from the one of that name on: a failed link is not tried at every step of a turn."""
         names = [link.name for link in self._links]
         return self._links[names.index(name) :] if name in names else self._links
 
 
-_ECHO = 3  # words in a row that stand in the request, too, are taken for a quotation of it
+_ECHO = 3  # words in a row that also occur in the request count as a quotation of it
 
 
 def without_echo(said: str, request: Request) -> str:
-    """A provider's words without what they repeat of the request."""
+    """A provider's message without what it repeats of the request."""
     calls = (call.arguments for each in request.messages if isinstance(each, AssistantMessage) for call in each.calls)
     asked = _bare(" ".join([request.system, *(each.text for each in request.messages), *calls]))
     words, echoed = said.split(), set[int]()
@@ -410,7 +411,7 @@ def without_echo(said: str, request: Request) -> str:
 
 
 def _bare(text: str) -> str:
-    """The words alone, between spaces."""
+    """Only the words, separated by spaces."""
     return " ".join(["", *re.findall(r"\w+", text.casefold()), ""])
 
 

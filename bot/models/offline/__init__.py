@@ -10,10 +10,10 @@ from memory.store.clock import Clock
 
 
 class OfflineModel:
-    """Answers by rules and from memory. `zone` names its clocks.
+    """Answers by rules and from memory. `zone` names its time zone.
 
-    What a language model would have known, the owner hears the reason of, once a day; others hear no more than that it
-    cannot say more now. The rules are loaded for the first answer: beside a language model they are hardly ever asked.
+    Once a day, the owner is told why no language model gave the better answer; others are only told that there is no
+    more to say now. The rules are loaded for the first answer: next to a language model they are rarely used.
     """
 
     name = "offline"

@@ -1,4 +1,4 @@
-"""What a person may want, act by act: the tool calls it needs, and the answer to their results."""
+"""Acts: for each intent of a person, the tool calls that it needs, and the answer to their results."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import date, timedelta
@@ -23,15 +23,15 @@ _Judge: TypeAlias = Callable[[Question, Fact], Fit | None]
 
 
 def act(intent: Intent, context: Context) -> Lines:
-    """What there is to say of one intent. Raises PendingError where calls are needed first, and FailedError."""
-    # What was undone is deleted with its words by now, so only the call tells of it.
+    """The answer to one intent. Raises PendingError if calls are needed first, and FailedError."""
+    # A forgotten memory is deleted with its text by now, so only the call tells of it.
     drops = (each for name, each in context.turn.results.items() if name.startswith(f"{context.ident}_drop"))
     undone = intent.name == "undo" and any(each.ok for each in drops)
     return Lines(context.language.say("undone")) if undone else _ACTS.get(intent.act, _say)(intent, context)
 
 
 def _say(intent: Intent, context: Context) -> Lines:
-    """What needs no call, as every act that is not in `_ACTS`: small talk, the clock, a question back."""
+    """The answer of intents that need no call and have no act in `_ACTS`: small talk, the clock, a question back."""
     now, language, say = context.turn.now, context.language, context.language.say
     weekday, time = say("weekdays").split()[(now.weekday() + intent.number) % 7], time_words(now, language.code)
     clock = {"time": time, "zone": context.turn.zone, "weekday": weekday, "day": language.day(now)}
@@ -48,7 +48,7 @@ def _sum(intent: Intent, context: Context) -> Lines:
 def _remember(intent: Intent, context: Context) -> Lines:
     entry = context.result("save", "recall", operation="insert", content=intent.text)
     drops, say = list[Call](), context.language.say
-    if intent.other not in ("", entry.text):  # deleted once the other one is stored, which may be the same
+    if intent.other not in ("", entry.text):  # deleted once the new one, which may be the same, is stored
         old = context.hits(*_searches("old", [intent.other], _STORED, context))
         own = [hit.id for hit in old if hit.text == intent.other and hit.told_by(context.speaker)]
         drops = [context.call(f"old_{each}", "recall", operation="delete", label=each) for each in own]
@@ -70,7 +70,7 @@ def _searches(step: str, texts: Iterable[str], where: dict[str, str], context: C
 
 
 def _entries_found(records: Iterable[Record], context: Context) -> list[FoundRecord]:
-    """The statements of these records; of what somebody said twice, or took back, only the newest."""
+    """The statements of these records; of repeated or retracted ones, only the newest."""
     current: dict[tuple[bool, str], FoundRecord] = {}
     for record in sorted(records, key=lambda one: one.order):
         if record.id not in context.turn.gone and record.role != "assistant":
@@ -81,8 +81,8 @@ def _entries_found(records: Iterable[Record], context: Context) -> list[FoundRec
 
 
 def _stated(record: Record, context: Context) -> Iterator[tuple[str, str]]:
-    """The statements in a record as they are shown and as they are read: of a message only what states something, of a
-    long entry its sentences. A clause that cannot stand alone is shown with its sentence."""
+    """The statements in a record as shown and as read: of a message only statements, of a long entry its sentences. A
+    clause that cannot stand alone is shown with its sentence."""
     language = detect(record.text, context.language.code)
     parser, text = Parser(language, context.turn.now), record.text[:LONGEST]
     if record.kind == "message":
@@ -96,7 +96,7 @@ def _stated(record: Record, context: Context) -> Iterator[tuple[str, str]]:
 
 
 def _not_taken_back(said: list[FoundRecord], orders: list[Record], context: Context) -> list[FoundRecord]:
-    """What the person said in conversation, without what they wanted forgotten afterwards."""
+    """What the person said in conversation, without what they later asked to forget."""
     for order in orders:
         language = detect(order.text, context.language.code)
         mine = order.role != "assistant" and order.text.strip() not in context.turn.said
@@ -108,11 +108,12 @@ def _not_taken_back(said: list[FoundRecord], orders: list[Record], context: Cont
 
 
 def _ask(intent: Intent, context: Context) -> Lines:
-    """The answer with its source: from entries, what the person said, what others said; or that nothing was found."""
+    """The answer with its source: from entries, the person's messages, or others' messages; or that nothing was
+    found."""
     asked, question = intent.text, Question(intent.text, context.language)
     wanted = context.language.queries(question.words, question.concepts) or (asked[:200],)
     first = _searches("find", wanted, _STORED, context)
-    # Read as they stand: a full text index misses the parts of a long word (Nuss in Nussallergie).
+    # read as they are: a full text index misses the parts of a long word (Nuss in Nussallergie)
     newest = _searches("newest", [""], _STORED, context, _NEWEST)
     together = newest if question.concepts & context.language.words("shared") else []
     lines = _tell(_entries_found(context.hits(*first, *together), context), question, context)
@@ -137,7 +138,7 @@ def _ask(intent: Intent, context: Context) -> Lines:
 
 
 def _planned(question: Question, context: Context) -> Lines | None:
-    """What is planned that has the words without which nothing answers a question, or most of its words."""
+    """Agenda items with all words that an answer requires, or most of the question's words."""
     rows = _rows(filter(context.turn.tools.__contains__, context.language.data["lists"]["day"]), context, days=366)
     counts = _counts(question.required or question.stems, rows, context)
     found = [row for row, count in zip(rows, counts, strict=True) if 0 < count == max(counts)][:_SHOWN]
@@ -145,7 +146,7 @@ def _planned(question: Question, context: Context) -> Lines | None:
 
 
 def _tell(found: list[FoundRecord], question: Question, context: Context, judge: _Judge = fit) -> Lines | None:
-    """The best of what was found, the newest where statements contradict each other."""
+    """The best match; the newest if statements contradict each other."""
     judged = [(one, fitting) for one in found if (fitting := judge(question, one.fact)) and (one.own or fitting.full)]
     if not judged:
         return None
@@ -164,7 +165,7 @@ def _tell(found: list[FoundRecord], question: Question, context: Context, judge:
 
 
 def _of_others(found: list[FoundRecord], asked: str, context: Context) -> Lines | None:
-    """What somebody else said of themselves, where it is asked for by their name ("Annie's cat")."""
+    """A statement by somebody else about themselves, if the question names them ("Annie's cat")."""
     whose = context.language.search("theirs", asked)
     if whose is None:
         return None
@@ -175,7 +176,7 @@ def _of_others(found: list[FoundRecord], asked: str, context: Context) -> Lines 
 
 
 def _told(one: FoundRecord, context: Context, *, several: bool) -> str:
-    """One's own words in one's language as we say them; others and another language are quoted."""
+    """A statement of the person, in the person's language, rephrased to address them; all others are quoted."""
     language, record = context.language, one.record
     own = one.own and record.kind != "block" and one.fact.language is language
     said = language.shown(one.text) if own else language.say("quote", text=" ".join(one.text[:_LONG_TEXT].split()))
@@ -218,7 +219,7 @@ def _look_back(intent: Intent, context: Context) -> Lines:
 
 
 def _forget(intent: Intent, context: Context) -> Lines:
-    """Show the person's entries that name it, delete after a yes those that were shown, and tell what is left."""
+    """Show the person's entries that match, delete those shown after a yes, and report what remains."""
     what, language, say, turn = intent.text, context.language, context.language.say, context.turn
     question = Question(what, language, plain=True)
     wanted = language.queries(question.words, ())[:1] or (what[:200],)
@@ -230,7 +231,7 @@ def _forget(intent: Intent, context: Context) -> Lines:
     drops = []
     for number, (entry, listed) in enumerate(own.items()):
         call = context.call(f"drop{number}", "recall", operation="delete", label=entry, forget_words=True)
-        # A call that was made is one: with an entry, the answer that showed it is deleted, too.
+        # A completed call counts: deleting an entry also deletes the answer that showed it.
         if call.id in turn.made or listed in shown:
             drops.append(call)
             turn.gone.add(entry)
@@ -244,7 +245,7 @@ def _forget(intent: Intent, context: Context) -> Lines:
     nothing = "forget_gone" if intent.other else "forget_unstored" if left else "forget_nothing"
     kept = say("forget_others", speaker=context.name(meant[0])) if meant else say(nothing, what=named)
     gone = [Record.read(context.data(call)).messages for call in drops if not context.failure(call)]
-    lines = [say("forgot", what=named)] if gone else [kept] * (not own)  # the words are not said once more
+    lines = [say("forgot", what=named)] if gone else [kept] * (not own)  # the text is not repeated
     lines += [say("forgot_messages", count=sum(gone))] if any(gone) else []
     lines += dict.fromkeys(filter(None, map(context.failure, drops)))
     lines += [say("forget_left", count=len(left))] if left else []
@@ -252,18 +253,18 @@ def _forget(intent: Intent, context: Context) -> Lines:
 
 
 def _rows(tools: Iterable[str], context: Context, **given: int) -> list[Record]:
-    """What these tools list, with the tool as its kind; what is given is for events."""
+    """The rows that these tools list, with the tool as their kind; arguments are for events."""
     calls = [context.call(tool, tool, operation="list", **(given if tool == "events" else {})) for tool in tools]
     context.make(*calls)
     return [structs.replace(row, kind=call.name) for call in calls for row in context.rows(call, call.name)]
 
 
 def _keep(intent: Intent, context: Context, **more: int) -> Lines:
-    """Set a reminder, add a task or an event, perhaps instead of one; what is in the calendar is not added again."""
+    """Set a reminder, or add a task or event, possibly replacing one; duplicates are not added."""
     tool, operation, title, when, phrase = context.language.data["keeps"][intent.act]
     rows = _rows([tool], context, days=366) if intent.instead or tool == "events" else []
     at = coming(intent.when, context.turn.now, context.language.code)
-    if intent.act == "remind" and intent.other and at:  # so long before the event of that name
+    if intent.act == "remind" and intent.other and at:  # minutes before the event of that name
         event = next(iter(_named(intent.other, _rows(["events"], context, days=366), context)), Record())
         if event.at is None:
             return _say(Intent("not_found", context.language.say("quote", text=intent.other)), context)
@@ -292,27 +293,27 @@ def _list(intent: Intent, context: Context) -> Lines:
         rows = sorted((row for row in rows if row.at or row.rang), key=lambda row: row.order)
     elif intent.name == "timers":
         rows = [row for row in rows if row.at and language.search("timer", row.text)]
-    none = "none" if context.turn.request.owner else "none_here"  # the owner alone may hear all there is
+    none = "none" if context.turn.request.owner else "none_here"  # only the owner may see everything
     said = language.say(f"{intent.name}_{'listed' if rows else none}", day=intent.text, count=ahead)
     return Lines("\n".join([said, *map(context.listed, rows[:_MOST_ROWS])]))
 
 
 def _end(intent: Intent, context: Context) -> Lines:
-    """End, put off or move the one open task, reminder or event that is meant, or end all of a kind; else nothing."""
+    """End, postpone or move the one open task, reminder or event in question, or end all of a kind; else nothing."""
     operation, tools, phrase = context.language.data["ends"][intent.act]
     every: list[str] | None = context.language.data["lists"].get(intent.name)
     tools = [tool for tool in every or tools if tool in context.turn.tools] or tools[:1]
     rows = _rows(tools, context, days=366)
     named = _named(intent.text, rows, context)
-    if every:  # what did not ring yet cannot be put off, and a step ends with its task
+    if every:  # only a due reminder can be postponed, and a step ends with its task
         ids = {row.id for row in named}
         named = [row for row in named if row.under not in ids and (row.rang or operation != "snooze")]
-        many = intent.act == "cancel_all" and len(named) > 1 and not intent.text  # timers are soon set again
+        many = intent.act == "cancel_all" and len(named) > 1 and not intent.text  # timers are easily set again
         if many and (ask := context.language.say("cancel_ask")) not in context.turn.answered:
             return Lines("\n".join([ask, *map(context.listed, named[:_MOST_ROWS])]))
         if not (rows or intent.text):
             return _list(Intent("list", name=intent.name), context)
-    else:  # what rang last is done or put off, what is to come is canceled or moved
+    else:  # the last due one is done or postponed, a future one is canceled or moved
         rang = sorted((row for row in named if row.rang), key=lambda row: row.rang or (False, ""))[-1:]
         ahead = [row for row in named if not row.rang and (operation or row.kind != "tasks")]  # a task moves last
         named = rang or (ahead if intent.text else []) if operation in ("done", "snooze") else ahead or rang or named
@@ -336,7 +337,8 @@ def _end(intent: Intent, context: Context) -> Lines:
 
 
 def _named(what: str, rows: list[Record], context: Context) -> list[Record]:
-    """What a name means: what has all its words; or those beside a time in it, and is due then."""
+    """The rows that a name refers to: those with all its words; or those with the words besides a time that are due
+    then."""
     stems = context.language.stems(what)
     if not stems:  # "it" is no name, but may be a title
         return [row for row in rows if what.casefold() in ("", row.text.casefold())]
@@ -351,17 +353,17 @@ def _named(what: str, rows: list[Record], context: Context) -> list[Record]:
 
 
 def _counts(stems: Collection[str], rows: list[Record], context: Context) -> list[int]:
-    """How many words with these stems each row has, each as a word: tea is no part of a teacher."""
+    """The number of words with these stems in each row, counting whole words: tea is no part of a teacher."""
     texts = [frozenset(map(context.language.stem, context.language.tokens(row.text))) for row in rows]
     return [sum(context.language.among(stem, text) for stem in stems) for text in texts]
 
 
 def _move(intent: Intent, row: Record, context: Context) -> Lines:
-    """At its new time, once; an event that repeats stays. What a person chose for it is kept."""
+    """Move an item to its new time, once; a repeating event stays. The person's choices for it are kept."""
     now, code = context.turn.now, context.language.code
-    was = (row.at or now).astimezone(now.tzinfo)  # what rang has no time of its own
+    was = (row.at or now).astimezone(now.tzinfo)  # a due reminder has no time of its own
     at = coming(intent.when, was, code) if intent.name == "by" else later(intent.when, was, now, code, row.text)
-    at = coming(intent.when, now, code) if at and at <= now else at  # the next such time, where that of its day is over
+    at = coming(intent.when, now, code) if at and at <= now else at  # the next such time, if today's is over
     if at is None or (row.rule and row.kind == "events"):
         return _say(Intent("cannot_move"), context)
     if how := context.language.data["moves"].get(row.kind):

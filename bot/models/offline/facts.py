@@ -1,5 +1,5 @@
-"""What a question asks about, what a statement states, and whether one answers the other: content words, associations,
-possessives and the expected kind of answer decide."""
+"""What a question asks about, what a statement states, and whether one answers the other, decided by content words,
+associations, possessives and the expected kind of answer."""
 
 import re
 from collections.abc import Iterable
@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 from bot.models.offline.language import Language, detect
 
-_MOST = 2 / 3  # the part of a question which an answer to more than yes or no covers at least
-_NEAR, _SHORTEST = 0.8, 5  # how alike a misspelt word is; shorter words are too near to others
+_MOST = 2 / 3  # the share of a question's words that the answer to more than yes or no covers at least
+_NEAR, _SHORTEST = 0.8, 5  # minimum similarity of a misspelled word; shorter words are too similar to others
 
 
 class Term(NamedTuple):
-    """One thing a question asks about: `concepts` answer it here (a negation turns some over), `named` by itself."""
+    """One term of a question: `concepts` answer it here (a negation inverts some), `named` by itself."""
 
     word: str
     stem: str
@@ -110,7 +110,7 @@ class Fact:
         return all(any(question.language.among(stem, question.stems) for stem in owner) for owner in self.owners)
 
     def value_in(self, question: Question) -> bool:
-        """Whether a question names what is said, and wants to know of whom ("who is Mia?", "who lives in Graz?")."""
+        """Whether a question names the value, and asks who it belongs to ("who is Mia?", "who lives in Graz?")."""
         about = question.own if self.subject is None else question.required & self.subject
         return not about and question.within(self.value)
 
@@ -124,7 +124,7 @@ class Fact:
 
 
 def clauses(text: str, language: Language) -> tuple[str, ...]:
-    """The statements of one sentence; the sentence itself where a part of it would state nothing."""
+    """The statements of one sentence; the sentence itself if a part of it would state nothing."""
     parts = tuple(part.strip() for part in language.split("clauses", text) if part.strip())
     ordered = [language.rewrite("order", part) for part in parts]
     whole = all(language.begins("about_self", part) or language.begins("subject", part) for part in ordered)
@@ -132,7 +132,7 @@ def clauses(text: str, language: Language) -> tuple[str, ...]:
 
 
 class Fit(NamedTuple):
-    """How well a fact answers; bigger is better."""
+    """How well a fact answers; greater is better."""
 
     full: bool
     kind: bool
@@ -141,7 +141,7 @@ class Fit(NamedTuple):
 
 
 def fit(question: Question, fact: Fact) -> Fit | None:
-    """How well a fact answers a question; None where it does not."""
+    """How well a fact answers a question; None if it does not."""
     terms, among = question.terms, question.language.among
     matched = [term for term in terms if fact.answers(term, question)]
     named = question.kind == "owner" or (question.kind == "name" and fact.value_in(question))
@@ -151,7 +151,7 @@ def fit(question: Question, fact: Fact) -> Fit | None:
     about, ideas = fact.subject or (), fact.subject_concepts
     topical = [each for each in matched if among(each.stem, about) or each.concepts & ideas]
     covered = len(matched) / len(terms)
-    if fact.subject is None:  # of the speaker
+    if fact.subject is None:  # about the speaker
         near = 2 * covered >= 1 and any(term.stem and not term.concepts for term in matched)
         fits = not question.other and (question.own or covered == 1)
     else:
@@ -166,12 +166,12 @@ def fit(question: Question, fact: Fact) -> Fit | None:
 
 
 def names_all(question: Question, fact: Fact) -> bool:
-    """Whether every word of a question stands in a fact, without associations."""
+    """Whether every word of a question is in a fact, without associations."""
     return (fact.owned_in(question) or fact.value_in(question)) and question.within(fact.stems)
 
 
 def misspelt(question: Question, fact: Fact) -> Fit | None:
-    """How nearly a fact would answer if words of a question were spelt as they are in the fact."""
+    """How well a fact would answer if words of a question were spelled as in the fact."""
     language, text = question.language, question.text
     for word in question.words:
         spelt = language.among(language.stem(word), fact.stems) or len(word) < _SHORTEST or not word.isalpha()

@@ -1,4 +1,4 @@
-"""What a message wants. Pure: a text goes in, intents come out, in the order they were said."""
+"""Intents of a message. Pure: a text goes in, intents come out, in the order of the text."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -13,8 +13,8 @@ from bot.models.offline.language import LONGEST, Language, detect
 from memory.store.errors import StoreError
 from scheduler.dates import alone, coming, corrected, find_when, past_days, try_find, without_end
 
-_LONGEST_UNASKED = 300  # a statement that is kept without being asked is short; nobody's essay is mined
-_LONGEST_ITEM, _MOST_MISSPELT = 60, 4  # characters of a line of a list; words among which a misspelt one is looked for
+_LONGEST_UNASKED = 300  # a statement that is kept without a request is short; nobody's essay is mined
+_LONGEST_ITEM, _MOST_MISSPELT = 60, 4  # characters of a list item; words among which a misspelled one is searched
 _TRAILING = " \t\n.!。！…"
 _ASKED, _ENDS = _TRAILING + "?？", _TRAILING + ":："
 
@@ -37,21 +37,21 @@ class Intent(NamedTuple):
 
 
 STATEMENT = Intent("statement")
-"""Something said that wants nothing; it may belong to what stands before it."""
+"""A remark without an intent; it may belong to the previous sentence."""
 _CANNOT, _UNCHANGED = Intent("say", name="cannot"), Intent("say", name="unchanged")
 _KEPT, _IDLE, _GREETINGS = ("remember", "note"), (STATEMENT.act, "talk"), ("greeting", "wellbeing")
 _WEAK, _UNASKED = (STATEMENT.act, "ask"), (STATEMENT.act, "say", "talk", "note")
-"""Acts beside which a better one is looked for, and those that no misspelt word is taken for."""
+"""Acts for which a better match is sought, and those that no misspelled word is taken for."""
 
 
 class Parser(Struct, frozen=True):
-    """Reads messages of one language at one time, which is on the clocks of who speaks."""
+    """Parses messages in one language at one time, in the speaker's time zone."""
 
     language: Language
     now: datetime
 
     def parse(self, said: str, before: Sequence[str] = ()) -> tuple[Intent, ...]:
-        """Every intent of one message, which fills in what was missing of what the same person said `before`."""
+        """The intents of one message, completed from the same person's messages `before` it."""
         text = self.language.clean(said := said.strip())
         if len(said) > LONGEST:
             return (Intent("say", name="too_long", number=len(said)),)
@@ -65,7 +65,7 @@ class Parser(Struct, frozen=True):
         return (_UNCHANGED,) if meant and (meant["word"] or self._time_alone(meant["what"])) else intents[:1]
 
     def statements(self, text: str) -> Iterator[str]:
-        """What a message states as a fact: neither question nor command nor small talk."""
+        """The facts that a message states, without questions, commands and small talk."""
         for said in map(str.strip, self.language.sentences(self.language.clean(text)[:LONGEST])):
             intent = self.sentence(said)
             if intent.act in _KEPT:
@@ -77,7 +77,8 @@ class Parser(Struct, frozen=True):
         return any(self.language.begins("question", each) for each in (text, self._spelt(text)))
 
     def sentence(self, text: str) -> Intent:
-        """One sentence; where it is no command, with a misspelt order put right, or without its lead ("hey Carina")."""
+        """The intents of one sentence; if it is no command, with a misspelled command corrected, or without its lead
+        ("hey Carina")."""
         best = STATEMENT
         for _ in range(4):
             intent = self._one(text.strip())
@@ -93,11 +94,11 @@ class Parser(Struct, frozen=True):
         return best
 
     def _following(self, text: str, before: Sequence[str]) -> tuple[Intent, ...]:
-        """What a message means behind others: what was missing, a yes to a question, a correction."""
+        """The intents of a message that follows others: a missing part, a yes to a question, a correction."""
         begins, rewrite = self.language.begins, self.language.rewrite
         messages = self._earlier(before)
         reader, _, asked = told = next(messages)
-        while told[2] and all(each.act == "ask" for each in told[2]):  # a fact is in mind while it is asked about
+        while told[2] and all(each.act == "ask" for each in told[2]):  # a fact stays the topic while it is asked about
             told = next(messages, (reader, "", ()))
         yes = begins("yes", text) and not text.endswith(("?", "？"))
         stated = (each.text or told[1].strip(_TRAILING) for each in told[2] if each.act in (*_KEPT, STATEMENT.act))
@@ -118,7 +119,7 @@ class Parser(Struct, frozen=True):
                 return (Intent("remember", old, "undo", other=newest),)
             case Intent("remind" | "task" | "event" | "remember" | "note") if begins("say_undo", text):
                 return (Intent("forget" if earlier.act in _KEPT else "cancel", earlier.text, "undo"),)
-            case Intent("forget", name="") | Intent("cancel_all", "") if yes:  # to all that was asked
+            case Intent("forget", name="") | Intent("cancel_all", "") if yes:  # to everything that was asked
                 return tuple(each._replace(other="sure") for each in asked if each.act == earlier.act)
             case Intent("forget", name="", other="") if begins("no", text):
                 return (Intent("say", name="forget_not"),)
@@ -128,13 +129,13 @@ class Parser(Struct, frozen=True):
         return self._about_it(text, before) or (tuple(self._open(before)) if yes else ())
 
     def _earlier(self, before: Sequence[str]) -> Iterator[tuple["Parser", str, tuple[Intent, ...]]]:
-        """What was said before and what it meant, the newest first, each with its reader."""
+        """The earlier messages with their intents, newest first, each with its parser."""
         for at, text in reversed(list(enumerate(before))):
             reader = Parser(detect(text, self.language.code), self.now)
             yield reader, text, reader.parse(text, before[:at])
 
     def _about_it(self, text: str, before: Sequence[str]) -> tuple[Intent, ...]:
-        """An order about "it", what was planned or asked about last; none where something else was wanted since."""
+        """A command about "it", the last planned or requested item; none if another intent came in between."""
         it, them = (self.language.search(each, text) for each in ("it", "them"))
         wanted = (said[0] if said else Intent("") for _, _, said in self._earlier(before if it or them else ()))
         last = next((each for each in wanted if each.act not in _UNASKED), STATEMENT)
@@ -147,7 +148,7 @@ class Parser(Struct, frozen=True):
         return (self.sentence(named),) if last.act in (*self.language.data["keeps"], "move", "ask") else ()
 
     def _open(self, before: Sequence[str]) -> Iterator[Intent]:
-        """The newest question that nobody answered yet, which is asked again."""
+        """The newest unanswered question, which is asked again."""
         for reader, text, meant in self._earlier(before):
             asked = [each for each in meant if each.act == "forget" or each.name in self.language.data["questions"]]
             yield from (each for each in asked if each.name != "undo" and not each.other)
@@ -155,7 +156,7 @@ class Parser(Struct, frozen=True):
                 return
 
     def _corrected(self, wanted: Intent, said: str) -> Intent | None:
-        """The same at another time; a timer is named by its time."""
+        """The same intent at another time; a timer is identified by its time."""
         when = corrected(said.strip(_ASKED), wanted.when, self.now, self.language.code)
         begin, end = self.language.say("in", text="\n").split("\n")
         old, new = (each.removeprefix(begin).removesuffix(end) for each in (wanted.when, when))
@@ -163,8 +164,8 @@ class Parser(Struct, frozen=True):
         return wanted._replace(text=text, when=when, other="", instead=wanted.text) if when else None
 
     def _intents(self, text: str) -> list[Intent]:
-        """Sentence by sentence. What follows "remember ..." and is nothing by itself belongs to the fact; a line
-        that is no whole thought goes on in the next one, and one with a colon in the list behind it."""
+        """The intents by sentence. A fragment after "remember ..." belongs to the fact; an incomplete line continues in
+        the next one, and one with a colon in the list after it."""
         found: list[Intent] = []
         before, listing, gap = "", False, " " * self.language.spaced
         for said in self.language.sentences(text):
@@ -184,13 +185,13 @@ class Parser(Struct, frozen=True):
             elif intent.name == "remember_what" and found and _is_loose(last):
                 found[-1], before, listing = Intent("remember", before.strip(_TRAILING)), said, False
             elif intent.name != "remember_what" or last.act not in _KEPT:
-                # "My key is in the drawer. Please remember that.": it is remembered
+                # "My key is in the drawer. Please remember that.": the key is remembered
                 found.append(intent)
                 before, listing = said, False
         return [each for intent in found for each in self._each(intent)]
 
     def _each(self, intent: Intent) -> Iterator[Intent]:
-        """An intent; each question of a sentence, each thing on a list, each reminder with a time of its own."""
+        """One intent for each question of a sentence, each item of a list, and each reminder with its own time."""
         between = {"ask": "further", "tasks": "items", "remind": "reminding"}.get(intent.act, "")
         first, *more = self.language.split(between, intent.text) if between else [intent.text]
         timed = [self._timed("remind", each, each) for each in more if between == "reminding"]
@@ -199,14 +200,14 @@ class Parser(Struct, frozen=True):
         yield from (each._replace(act=each.act.replace("tasks", "task")) for each in (parts if whole else [intent]))
 
     def _spelt(self, text: str) -> str:
-        """A sentence with a misspelt order put right, or the question word that it begins with."""
+        """A sentence with a misspelled command, or the question word at its beginning, corrected."""
         language, orders = self.language, self.language.words("orders")
         known = language.stops | orders | language.words("no_slips")
         found = list(re.finditer(r"[^\W\d_]{3,}(?:'[^\W\d_]+)?", text))[:_MOST_MISSPELT] if language.spaced else ()
         for place, each in enumerate(found):
             word = each[0].lower()
             meant = [*sorted(() if place else language.words("openers")), *sorted(orders if len(word) > 4 else ())]
-            # Letters are missing, too many or in another order; another letter is another word (remote, remove).
+            # Letters may be missing, extra or swapped; a replaced letter makes another word (remote, remove).
             near = [one for one in meant if one[0] == word[0] and (set(one) <= set(word) or set(word) <= set(one))]
             if word not in known and (right := get_close_matches(word, near, 1, 1 - 1.1 / len(word))):
                 return text[: each.start()] + right[0] + text[each.end() :]
@@ -220,7 +221,7 @@ class Parser(Struct, frozen=True):
         return self._plain(sentence)
 
     def _wanted(self, name: str, found: re.Match[str], sentence: str) -> Intent | None:
-        """What a sentence wants that begins with a pattern of that name; None if it only looks so."""
+        """The intent of a sentence that begins with a pattern of that name; None if it only looks like one."""
         act, _, rest = name.partition("_")
         groups = {key.rstrip("234"): said for key, said in found.groupdict().items() if said}  # when, or when2
         what = groups.get("what", "")
@@ -258,7 +259,7 @@ class Parser(Struct, frozen=True):
         return None
 
     def _memory(self, act: str, what: str, sentence: str) -> Intent:
-        """Something to remember or to forget. A question is none ("do you remember where ...?")."""
+        """Something to remember or forget. A question is neither ("do you remember where ...?")."""
         asks = sentence.rstrip().endswith(("?", "？")) and not self.language.search("polite", sentence)
         known = self.language.content_words(what)
         bare = self.is_question(what) or (known and self.language.begins("bare", what))
@@ -285,7 +286,7 @@ class Parser(Struct, frozen=True):
         return _CANNOT if self.language.begins("request", sentence) else STATEMENT
 
     def _look_back(self, sentence: str) -> Intent | None:
-        """What was said in some days, perhaps about something; None where the day is not understood."""
+        """What was said on some days, possibly about a topic; None if the day is not understood."""
         today, language = self.now.date(), self.language
         days, rest = past_days(sentence, self.now, language.code)
         topic = " ".join(word for word in language.content_words(rest) if word not in language.words("filler"))
@@ -295,7 +296,7 @@ class Parser(Struct, frozen=True):
         return Intent("look_back", topic, "me" * bool(language.search("i_said", sentence)), str(first), str(last))
 
     def task(self, what: str) -> Intent:
-        """A task, and until when it is to be done where that is said ("by friday")."""
+        """A task, with its due date if one is given ("by friday")."""
         due = self.language.search("due", what)
         if due and (found := try_find(due["when"], self.now, self.language.code)):
             said = found.said if any(map(str.isalnum, found.left)) else due["when"]
@@ -306,7 +307,7 @@ class Parser(Struct, frozen=True):
         return Intent("task", what)
 
     def _timed(self, act: str, said: str, sentence: str) -> Intent:
-        """Words with a time in them; where it or they are missing, they are asked for."""
+        """An intent with a time; a missing time or subject is asked for."""
         said, ends = without_end(said) if act == "event" else (said, "")
         try:
             found = find_when(said, self.now, str(self.now.tzinfo), self.language.code)
@@ -319,22 +320,22 @@ class Parser(Struct, frozen=True):
         return Intent(act, text, name, when=found.said, other=ends)
 
     def _subject(self, said: str) -> str:
-        """What a reminder or an event is about, without the words that lead to it ("to call mom")."""
+        """The subject of a reminder or event, without leading words ("to call mom")."""
         return self._title(self.language.rewrite("agenda_lead", said))
 
     def _title(self, what: str) -> str:
         return self.language.rewrite("title", what.strip(_ASKED + ":"))
 
     def _time_alone(self, said: str) -> str:
-        """The words of a time, where there is nothing else."""
+        """The time phrase, if the text contains nothing else."""
         return alone(said.strip(_ASKED), self.now, self.language.code)
 
 
 def _is_loose(intent: Intent) -> bool:
-    """Whether it is nothing by itself, so that it may belong to what stands before it."""
+    """Whether it is a fragment that may belong to the previous sentence."""
     return intent == STATEMENT or intent.name == "offer_task"
 
 
 def _is_subject(intent: Intent) -> bool:
-    """Whether it may be what a reminder is about or a line of a list, because it is nothing else that can be done."""
+    """Whether it can be the subject of a reminder or a list item, because it is no other intent."""
     return _is_loose(intent) or intent == _CANNOT or intent.act == "done_perhaps"

@@ -1,4 +1,4 @@
-"""A language of the offline model: its data file, loaded when somebody first speaks it.
+"""A language of the offline model: its data file, loaded when somebody first uses it.
 
 A new language is a new TOML file and its frequent words in `languages.toml`. Patterns look at one cleaned sentence of
 bounded length; they must be free of nested repetition, because anybody may send anything.
@@ -18,9 +18,9 @@ from sources.text import one_line
 
 LONGEST = 4_000  # characters of a text that are read
 _FOLDER = Path(__file__).parent
-_SHORTEST_LAST, _SHORTEST_FIRST = 5, 8  # letters of a part of a compound that is an idea by itself (Nuss-allergie)
-_LONGEST_COMPOUND = 80  # letters of a word whose parts are looked at
-_TABLES = ("spell", "turn", "verbs")  # rewrites that look up what stands instead
+_SHORTEST_LAST, _SHORTEST_FIRST = 5, 8  # minimum letters of a compound's part that is an idea (Nuss-allergie)
+_LONGEST_COMPOUND = 80  # minimum letters of a word that is split into parts
+_TABLES = ("spell", "turn", "verbs")  # rewrites whose replacement is looked up
 _MOST_QUERIES, _MOST_WORDS, _MOST_SENTENCES = 8, 24, 40
 
 
@@ -32,18 +32,18 @@ def words(text: str) -> frozenset[str]:
 
 @functools.cache
 def spoken() -> Mapping[str, Mapping[str, Any]]:
-    """By what each language is told from others, by its code; none of them is loaded for that."""
+    """The distinguishing words of each language, by its code; no language is loaded for that."""
     return tomllib.loads((_FOLDER / "languages.toml").read_text("utf-8"))
 
 
 def detect(text: str, fallback: str = "en") -> "Language":
-    """The language of a text; the fallback where nothing tells (a number, a name, "ok")."""
+    """The language of a text; the fallback if it is ambiguous (a number, a name, "ok")."""
     best = languages(text)
     return language(fallback if fallback in best else best[0])
 
 
 def languages(text: str) -> list[str]:
-    """The languages that a text may be in: more than one where nothing tells."""
+    """The possible languages of a text: more than one if it is ambiguous."""
     part, scores = text[:2_000].lower(), {}
     found = re.findall(r"[^\W_]+(?:['’][^\W_]+)*", part)
     for code, each in spoken().items():
@@ -55,7 +55,7 @@ def languages(text: str) -> list[str]:
 
 @functools.cache
 def language(code: str) -> "Language":
-    """A language by its code, loaded when it is first asked for."""
+    """A language by its code, loaded at its first use."""
     shared, own = (tomllib.loads((_FOLDER / f"{name}.toml").read_text("utf-8")) for name in ("patterns", code))
     return Language(code, own | {section: {**listed, **own.get(section, {})} for section, listed in shared.items()})
 
@@ -85,19 +85,19 @@ class Language:
         return words(self.data[section][name])
 
     def say(self, phrase: str, **filled: object) -> str:
-        """A phrase by name; one that counts has a form for one."""
+        """A phrase by name; one with a count has a singular form."""
         text = self.data["say"][phrase]
         if isinstance(text, dict):
             text = text["one" if filled["count"] == 1 else "other"]
         return str(text).format(**filled)
 
     def day(self, day: date) -> str:
-        """A date as it is written."""
+        """A date as written in the language."""
         months = self.say("months").split()
         return self.say("date", day=day.day, month=months[day.month - 1], number=day.month, year=day.year)
 
     def _patterns(self, section: str, name: str) -> tuple[tuple[re.Pattern[str], str], ...]:
-        """The patterns of one name, each with what stands instead; those of `begin` look at a sentence's beginning."""
+        """The patterns of one name, each with its replacement; those of `begin` match at a sentence's beginning."""
         found, compiled = self.data[section].get(name, ()), []
         for each in [found] if isinstance(found, str) else found:
             text, instead = (each, "") if isinstance(each, str) else each
@@ -114,16 +114,16 @@ class Language:
         return next((found for each, _ in self.patterns(section, name) if (found := each.search(text))), None)
 
     def groups(self, name: str, text: str) -> list[str]:
-        """Every match of a pattern; of one with groups, those that hold anything."""
+        """Every match of a pattern; of one with groups, the nonempty ones."""
         found = [match for each, _ in self.patterns("search", name) for match in each.finditer(text)]
         return [" ".join(filter(None, match.groups() or (match[0],))) for match in found]
 
     def split(self, name: str, text: str) -> list[str]:
-        """The parts of a text between the matches of a pattern; the text where a language has none of that name."""
+        """The parts of a text between the matches of a pattern; the whole text if a language has none of that name."""
         return [part for each, _ in self.patterns("search", name) for part in each.split(text)] or [text]
 
     def rewrite(self, name: str, text: str) -> str:
-        """A text with every pattern of a list replaced, or of a list in `once` only the first that is found."""
+        """A text with every pattern of a list replaced; for lists in `once`, only the first match."""
         table: Mapping[str, str] = self.data[name] if name in _TABLES else {}
         for pattern, instead in self.patterns("rewrites", name):
             by = (lambda found: table.get(found[0].lower(), found[0])) if table else instead
@@ -133,7 +133,7 @@ class Language:
         return text
 
     def _stem(self, text: str) -> str:
-        """Forms of a word fall together; crude, as full text search stems too."""
+        """The stem of a word: crude, like the stemming of full text search."""
         first = [self.rewrite("first", word) for word in text.split()]
         return " ".join(self.rewrite("last", self.rewrite("endings", self._same.get(word, word))) for word in first)
 
@@ -152,28 +152,28 @@ class Language:
         return False
 
     def turn(self, fact: str) -> str:
-        """The speaker's words seen from our side (my -> your, ich wohne -> du wohnst)."""
+        """The speaker's words from our perspective (my -> your, ich wohne -> du wohnst)."""
         if self.search("i", fact):
             fact = self.rewrite("second_person", self.rewrite("verbs", fact))
         return self.rewrite("turn", fact)
 
     def mend(self, clause: str) -> str:
-        """A subordinate clause as a main clause, verb second; what cannot be put in order stays as it is."""
+        """A subordinate clause as a main clause, verb second; unchanged if it cannot be reordered."""
         return " ".join(self.rewrite("mend", clause).split())
 
     def shown(self, fact: str, longest: int = 600) -> str:
-        """The person's own words seen from our side; quoted where turning would get them wrong."""
+        """The person's own words from our perspective; quoted if the conversion would be wrong."""
         text = self.mend(one_line(fact, longest).rstrip(" .!。！"))
         return self.say("quote", text=text) if self.search("unturnable", text) else self.turn(text)
 
     def clean(self, text: str) -> str:
-        """The beginning of a message without control characters, with what is left out in typing put back."""
+        """The beginning of a message without control characters, and with omitted letters restored."""
         part = text[: LONGEST + 1].replace("’", "'")
         part = "".join(" " if unicodedata.category(c)[0] == "C" and c not in "\n\u200d" else c for c in part)
         return self.rewrite("spell", self.rewrite("address", part.strip()))
 
     def sentences(self, text: str) -> Iterator[str]:
-        """Each sentence. Quoted speech is not cut: what stands in quotes is part of its sentence."""
+        """The sentences. Quoted speech is not split but part of its sentence."""
         ((pattern, _),) = self.patterns("search", "sentence")
         found = [each for each in pattern.finditer(text) if each[0].strip()]
         yield from (each[0] for each in found[:_MOST_SENTENCES])
@@ -181,7 +181,7 @@ class Language:
             yield text[found[_MOST_SENTENCES].start() :]
 
     def tokens(self, text: str) -> list[str]:
-        """Words in the order they stand, lower case, compatibility forms joined (full-width digits)."""
+        """The words in order, lower case, in compatibility normalization (full-width digits)."""
         flat = unicodedata.normalize("NFKC", text[:LONGEST]).lower().replace("’", "'")
         return self.groups("token", flat)
 
@@ -204,12 +204,13 @@ class Language:
         return [stems for found in self.groups(which, text) if (stems := self.stems(found))]
 
     def meant(self, concepts: Iterable[str], text: str) -> frozenset[str]:
-        """Ideas as a text means them: a negation turns some over (what is not eaten is a diet)."""
+        """The ideas as a text means them: a negation inverts some (what is not eaten is a diet)."""
         turned: Mapping[str, str] = self.data["negated"] if self.search("negated", text) else {}
         return frozenset(turned.get(name, name) for name in concepts)
 
     def ideas(self, text: str, *, asked: bool) -> dict[str, frozenset[str]]:
-        """Ideas that a text touches, each with the words that did, without spaces and in compounds as a part."""
+        """The ideas that a text mentions, each with the matching words; without spaces and in compounds also as a
+        part."""
         stems, gap, hits = list(map(self.stem, self.tokens(text))), " " * self.spaced, set()
         joined = [stem for stem in stems if self.compounds and len(stem) <= _LONGEST_COMPOUND]
         parts = [stem[at:] for stem in joined for at in range(1, len(stem) - _SHORTEST_LAST)]
@@ -223,7 +224,7 @@ class Language:
         return {name: found for name, terms in listed.items() if (found := terms & hits)}
 
     def queries(self, asked: Iterable[str], touched: Iterable[str]) -> tuple[str, ...]:
-        """Queries of full text search: the words, their other forms, and what answers them in every language."""
+        """Queries for full text search: the words, their other forms, and their answers in every language."""
         parts, touched = list(asked), sorted(touched)
         parts += [form for word in tuple(parts) for form in self.variants(word)]
         for other in sorted(map(language, spoken() if touched else ()), key=lambda each: each is not self):

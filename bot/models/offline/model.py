@@ -1,6 +1,6 @@
 """The rules of the offline model: a pure function from a request and the time to the next step of a turn.
 
-It has no state. The request says how far the turn is: the messages since the last answer, and the results of the
+It has no state. The progress of the turn is in the request: the messages since the last answer, and the results of the
 calls made for them, which it recognizes by their ids.
 """
 
@@ -18,18 +18,18 @@ from bot.models.offline.turn import Context, FailedError, Lines, PendingError, T
 from scheduler.zones import zone_of
 from sources.names import uncalled
 
-_MOST_BEFORE = 6  # messages in which a question that waits for an answer is looked for
+_MOST_BEFORE = 6  # messages that are searched for an open question
 
 
 def reply(request: Request, now: datetime, own_zone: str) -> tuple[str, tuple[Call, ...]]:
-    """What is said, and the calls that are made first."""
+    """The answer, and the calls that are made first."""
     newest = next((each for each in reversed(request.messages) if isinstance(each, UserMessage)), None)
-    if newest is not None and newest.event in ("sleeptime", "agent", "patrol"):  # no rule knows what to look after
+    if newest is not None and newest.event in ("sleeptime", "agent", "patrol"):  # no rule can work through a checklist
         return "", ()
     zone = request.zone or own_zone
     turn = Turn(request, now.astimezone(zone_of(zone)), zone)
     texts = (each.said for each in reversed(request.messages) if isinstance(each, UserMessage) and each.said.strip())
-    # The language of the last message that tells one; English at the beginning.
+    # The language of the last message that is unambiguous; at first English.
     speaks = language(next((best[0] for best in map(languages, texts) if len(best) == 1), next(iter(spoken()))))
     calls, said = list[Call](), list[Lines]()
     for context, intent in _wanted(turn, speaks):
@@ -48,8 +48,8 @@ def reply(request: Request, now: datetime, own_zone: str) -> tuple[str, tuple[Ca
 
 
 def _composed(said: list[Lines], speaks: Language, turn: Turn) -> str:
-    """One message; where a language model would have known more, also why none answers."""
-    said = [lines for lines in said if not lines.friendly] or said[-1:]  # small talk is answered only by itself
+    """One message; with the reason why no language model answers, if one would have known more."""
+    said = [lines for lines in said if not lines.friendly] or said[-1:]  # small talk is answered only if it is alone
     parts = [lines.text for lines in said] + [speaks.say("picture")] * any(each.files for each in turn.heard)
     text = "\n".join(dict.fromkeys(parts)) or speaks.say("called")
     reason = "" if not any(lines.beyond for lines in said) or _said_today(turn) else _reason(speaks, turn.request)
@@ -58,7 +58,7 @@ def _composed(said: list[Lines], speaks: Language, turn: Turn) -> str:
 
 
 def _reason(speaks: Language, request: Request) -> str:
-    """Why no language model answers, for the owner; for anybody else an apology where one should have."""
+    """Why no language model answers, for the owner; for others an apology if one should have."""
     if not request.owner:
         return speaks.say("limited") if request.failed else ""
     if not request.failed:
@@ -79,7 +79,7 @@ def _said_today(turn: Turn) -> bool:
 
 
 def _wanted(turn: Turn, speaks: Language) -> Iterator[tuple[Context, Intent]]:
-    """Every intent of what was heard, each with what it works with."""
+    """Every intent of the messages, each with its context."""
     earlier = [each for each in turn.before if isinstance(each, UserMessage)]
     names = [turn.request.agent, *sorted({each.speaker for each in earlier if each.answer})]
     before = [reduce(uncalled, names, each.said[:LONGEST]) for each in turn.own[-_MOST_BEFORE:]]
@@ -94,7 +94,7 @@ def _wanted(turn: Turn, speaks: Language) -> Iterator[tuple[Context, Intent]]:
 
 
 def _forced(turn: Turn) -> list[Call]:
-    """The call that the turn's rules demand, once, where we know how to make it."""
+    """The call that the turn's rules demand, once, if it can be made."""
     tool = turn.request.force_tool
     if not turn.heard or tool not in turn.tools:
         return []
@@ -104,7 +104,7 @@ def _forced(turn: Turn) -> list[Call]:
 
 
 def _decided(newest: UserMessage | None, speaks: Language, turn: Turn) -> str:
-    """What became of a call that had to wait; nothing to say at any other time."""
+    """The outcome of a call that waited for approval; empty at any other time."""
     if newest is None or newest.event not in speaks.words("decisions"):
         return ""
     if newest.event != "approved":

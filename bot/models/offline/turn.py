@@ -19,7 +19,7 @@ _Moment: TypeAlias = Annotated[datetime, msgspec.Meta(tz=True)]
 
 
 class Lines(Struct, frozen=True):
-    """What is said; `friendly`: small talk; `beyond`: a language model would have known more."""
+    """Lines of the answer; `friendly`: small talk; `beyond`: a language model would have known more."""
 
     text: str
     friendly: bool = False
@@ -27,11 +27,11 @@ class Lines(Struct, frozen=True):
 
 
 class PendingError(Exception):
-    """An intent that needs calls first, which are its arguments."""
+    """An intent needs these calls first, which are its arguments."""
 
 
 class FailedError(Exception):
-    """An intent that cannot go on; the person is told why."""
+    """An intent cannot be completed; the person is told why."""
 
 
 class Record(Struct, frozen=True):
@@ -66,7 +66,7 @@ class Record(Struct, frozen=True):
 
     @classmethod
     def read(cls, row: object) -> "Record":
-        """A row, which comes from elsewhere: what is missing is empty, and so is all of an odd one."""
+        """A row from outside: missing or odd values are empty."""
         if isinstance(row, dict):
             given = {"text": row.get("content"), "at": row.get("due"), **row}
             with suppress(msgspec.ValidationError):
@@ -79,7 +79,7 @@ class Record(Struct, frozen=True):
 
     @property
     def order(self) -> tuple[datetime, int, str]:
-        """Orders records by time; of one moment by number."""
+        """Sort key of records: time, then number."""
         return self.at or datetime.min.replace(tzinfo=UTC), len(self.id), self.id
 
 
@@ -117,7 +117,8 @@ class Turn:
 
 
 class Context(Struct, frozen=True):
-    """One intent in its turn. `ident` begins the ids of its calls, the same at every step; no rule looks at `files`."""
+    """The context of one intent in its turn. `ident` begins the ids of its calls, the same at every step; no rule reads
+    `files`."""
 
     turn: Turn
     language: Language
@@ -129,7 +130,7 @@ class Context(Struct, frozen=True):
         return Call(f"{self.ident}_{step}", tool, json.dumps(arguments, sort_keys=True, ensure_ascii=False))
 
     def make(self, *calls: Call) -> None:
-        """Raises PendingError where some were not made yet, FailedError where one needs a tool that is not there."""
+        """Require calls. Raises PendingError if some were not made yet, FailedError if one needs a missing tool."""
         pending = tuple(call for call in calls if call.id not in self.turn.made | self.turn.results.keys())
         for missing in (call.name for call in pending if call.name not in self.turn.tools):
             raise FailedError(self.language.say("missing_tool", tool=missing))
@@ -137,7 +138,7 @@ class Context(Struct, frozen=True):
             raise PendingError(*pending)
 
     def failure(self, call: Call) -> str:
-        """Why a call did nothing, which is made first; empty if it did."""
+        """Why a call failed, which is made first; empty if it succeeded."""
         self.make(call)
         result, say = self.turn.results.get(call.id), self.language.say
         if result is not None and result.ok:
@@ -147,17 +148,17 @@ class Context(Struct, frozen=True):
         return say("waits" if waits else "failed", text=text)
 
     def data(self, call: Call) -> Any:
-        """The data of a call, which is made first. Raises FailedError where there is none."""
+        """The data of a call, which is made first. Raises FailedError without data."""
         if failure := self.failure(call):
             raise FailedError(failure)
         return self.turn.results[call.id].data_in(self.language.code)
 
     def result(self, step: str, tool: str, **arguments: Any) -> Record:
-        """What one call did, which is made first."""
+        """The result of one call, which is made first."""
         return Record.read(self.data(self.call(step, tool, **arguments)))
 
     def rows(self, call: Call, name: str) -> list[Record]:
-        """The list under a name in the data of a call that was made. Raises FailedError where there is none."""
+        """The list under a name in the data of a completed call. Raises FailedError without one."""
         data = self.data(call)
         rows = data.get(name) if isinstance(data, dict) else None
         if not isinstance(rows, list):
@@ -165,13 +166,13 @@ class Context(Struct, frozen=True):
         return [Record.read(row) for row in rows]
 
     def hits(self, *calls: Call) -> list[Record]:
-        """What searches found, each once and without their guesses."""
+        """The hits of searches, each once and without guesses."""
         self.make(*calls)
         found = (hit for call in calls for hit in self.rows(call, "hits") if hit.text.strip() and not hit.perhaps)
         return list({hit.id: hit for hit in found}.values())
 
     def source(self, record: Record) -> str:
-        """When and where something was said, as far as that is known; UTC is named unless a terminal's clock has it."""
+        """When and where something was said, if known; UTC is named unless it is a terminal's own time."""
         say, parts = self.language.say, []
         if record.at is not None:
             at = record.at.astimezone(self.turn.now.tzinfo)
@@ -189,7 +190,7 @@ class Context(Struct, frozen=True):
         return one_line(record.speaker, _LONGEST_NAME)
 
     def when(self, row: Record) -> str:
-        """When a reminder, a task or an event is due, and how it repeats, in the language of who speaks."""
+        """When a reminder, task or event is due, and how it repeats, in the speaker's language."""
         turn, code, on_discord = self.turn, self.language.code, self.turn.request.source == "discord"
         if row.at is None:
             return row.when
@@ -201,10 +202,10 @@ class Context(Struct, frozen=True):
         return f"- {' – '.join(filter(None, (one_line(row.text, _LONGEST_LISTED), self.when(row))))}"
 
     def told(self, phrase: str, fact: str, record: Record) -> str:
-        """A phrase about what was told, with who told it, when and where."""
+        """A phrase about a statement, with its speaker, time and place."""
         return self.language.say(phrase, fact=fact, speaker=self.name(record), source=self.source(record))
 
     def timed(self, phrase: str, row: Record, more: str = "", **filled: object) -> Lines:
-        """A phrase about a reminder, a task or an event, with its words and when it is due; and what else there is."""
+        """A phrase about a reminder, task or event, with its text, due time and other values."""
         said = self.language.say(phrase, when=self.when(row), text=one_line(row.text, _LONGEST_LINE), **filled)
         return Lines(f"{said} {more}".strip())
