@@ -762,6 +762,7 @@ async def test_activity_is_kept_as_long_as_is_configured(tmp_path: Path) -> None
         await s.call("memory.create", label="recipes", description="What we cook")
         assert await s.app.services.database.read(lambda rows: rows.number(events)) > 0
     async with site(tmp_path, f"{TOML}\n[activity]\nkeep_days = 1e-9\n") as s:
+        await s.call("jobs.run", job="upkeep.jobs")
 
         async def gone() -> bool:
             return await s.app.services.database.read(lambda rows: rows.number(events)) == 0
