@@ -148,7 +148,7 @@ class _Here(Struct, frozen=True):
         return None if found is None or found.external_id is None else (found.external_id, found.place)
 
     async def standing(self, ids: Sequence[str]) -> set[str]:
-        """The posts that are part of a conversation: those heard and not deleted, and our own."""
+        """The posts that belong to a conversation: received ones that were not deleted, and our own."""
 
         def stands(rows: Rows, post: str) -> bool:
             heard = messages.by_external(rows, NAME, post)

@@ -30,19 +30,19 @@ _TAKE = commit_point("group_request.take")
 
 MOST_SECONDS = 600.0
 LONGEST = 32_000
-"""Characters of what is asked."""
+"""Character limit of a question."""
 
 
 class Outcome(StrEnum):
     ANSWERED = "answered"
     SILENT = "silent"
-    """The group chose to say nothing."""
+    """The group chose not to answer."""
     LATE = "late"
-    """There is no answer yet; it will be said at the terminal."""
+    """There is no answer yet; it will appear at the terminal."""
 
 
 class GroupAnswer(Struct, frozen=True):
-    """`group` is its name as it is written."""
+    """`group` is its name in its own spelling."""
 
     group: str
     outcome: Outcome
@@ -67,7 +67,7 @@ async def ask_group(services: Services, router: Router, group: str, text: str, s
 
 
 def require_taken(services: Services, text: str, person: PersonId = PERSON, *, files: bool = False) -> None:
-    """Raise UserError if such a message of this person is not answered; with `files`, it may be without words."""
+    """Raise UserError if such a message of this person is not answered; with `files`, its text may be empty."""
     if not (text.strip() or files) or len(text) > LONGEST:
         raise UserError(
             "A message must have 1 to {most} characters; this one has {count}.",
@@ -101,7 +101,7 @@ async def _answer(services: Services, router: Router, heard: Notification) -> st
 
 
 async def delivered_row(services: Services, source: str, external_id: str) -> InRow | None:
-    """The row of what was said at the terminal, as it stands; if it is over, its answers are delivered."""
+    """The row of a message from the terminal; if it is over, its answers are delivered."""
     row = await services.database.read(lambda rows: inbox.by_external(rows, source, external_id))
     if row is not None and row.over:
         await services.runtime.delivered(PLACE.id)

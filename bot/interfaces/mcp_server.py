@@ -1,7 +1,7 @@
 """`carina mcp`: a few tools for the owner's other programs, over standard input and output.
 
 It holds no data itself: every call is passed to the running service over its control socket, which only the owner can
-reach, and is answered as the owner's commands are, so with what may be read at the owner's terminal.
+reach, and is answered like the owner's commands at the terminal, with the same scope.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -21,7 +21,7 @@ from texts import error_text
 
 Ask: TypeAlias = Callable[..., Awaitable[Any]]
 
-_SLACK = 15.0  # seconds for an answer to come through, beside those that it is waited for
+_SLACK = 15.0  # extra seconds for an answer to arrive after its time limit
 _QUERY = 1_000
 _FORMERLY = {"group_id": "group"}
 """Names of arguments in the earlier protocol, which programs may still use."""
@@ -121,7 +121,7 @@ def _hit(hit: Mapping[str, Any]) -> str:
 
 
 class _Server(MCPServer):
-    """Refuses calls with our own texts: the library's contain its name, those of its parts, and URLs of manuals."""
+    """Refuses calls with our own texts: the library's contain its name, internals, and URLs of manuals."""
 
     async def call_tool(self, name: str, arguments: dict[str, Any], *more: Any, **named: Any) -> Any:
         taken = next((tool.input_schema["properties"] for tool in await self.list_tools() if tool.name == name), None)

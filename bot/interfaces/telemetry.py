@@ -64,7 +64,7 @@ class Telemetry(Struct, frozen=True):
 def _traces(
     rows: Rows, of: ConstellationId, since: datetime, now: datetime, done: Mapping[str, datetime]
 ) -> dict[str, list[Span]]:
-    """The spans of turns that ended since then and were not sent yet, by trace."""
+    """The unsent spans of turns that ended since then, by trace."""
     ended = telemetry.ended(rows, since, now - timedelta(minutes=1))
     by_trace = {_digest(of, turn["id"])[:32]: turn for turn in ended}
     new = [trace for trace in by_trace if trace not in done][:_MOST]

@@ -174,7 +174,7 @@ def _quoted(word: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """A text in which systemd expands nothing: % begins a specifier."""
+    """A text that systemd does not expand: % begins a specifier."""
     return text.replace("%", "%%")
 
 
@@ -201,7 +201,7 @@ class SystemService(Struct, frozen=True):
             for command in file.start:
                 await _run(command)
         except UserError:
-            if not there:  # what was not started is not started at the next login either
+            if not there:  # a service that was not started is not started at the next login either
                 file.path.unlink()
             raise
         lasting = _("\n`loginctl enable-linger` keeps it running while you are logged out.") if _linux() else ""
@@ -275,7 +275,7 @@ async def _output(command: Sequence[str]) -> tuple[int, str]:
 
 
 class Removal(Struct, frozen=True):
-    """Removes all of Carina's data; the program itself is removed by whatever installed it."""
+    """Removes all of Carina's data; the program itself is removed with the tool that installed it."""
 
     config: Config
 

@@ -25,7 +25,7 @@ _Line = Annotated[
 
 
 class AccountFound(Result):
-    """What was done, or the state of the account."""
+    """The result, or the state of the account."""
 
     found: dict[str, Any]
     words: tuple[str, ...]

@@ -1,6 +1,6 @@
-"""The commands of the command line, and their help, built from `operations.json`: no service is loaded for either.
+"""The commands of the command line, and their help, built from `operations.json` without loading any service.
 
-The words of a command's help are declared where the command is, with `@operation` in bot/services.
+The help texts are part of the declarations, with `@operation` in bot/services.
 """
 
 import difflib
@@ -20,12 +20,12 @@ from memory.store.records import replace
 from texts import _, gettext_noop, language, number_text, sentence
 
 _HANDED = {"privacy.export": "carina-privacy.zip"}
-"""Operations whose result a person gets as a file, here and with this name by default: it is not for reading."""
+"""Operations whose result is saved to a file for a person, here with the default name: it is not for reading."""
 CONSTELLATION = "in_constellation"
 """The option of every command that names the constellation."""
 
 Perform: TypeAlias = Callable[[Entry, Mapping[str, Any], View], None]
-"""Runs an operation and prints its result: (its entry, the arguments, how it is printed)."""
+"""Runs an operation and prints its result: (its entry, the arguments, the print options)."""
 
 HELP = gettext_noop(
     "Run and talk to agents that remember. Without a command, this starts the service, or a "
@@ -116,7 +116,7 @@ class Commands(_SuggestingGroup):
     def _made(self, name: str, entry: Tree | Entry, path: str) -> click.Command:
         if isinstance(entry, Entry):
             return _command(name, entry, self._perform)
-        title = self._titles.get(path, "")  # what has only old names has none
+        title = self._titles.get(path, "")  # one with only old names has none
         told = sentence(_(title))
         group = _Group(name, help=told, short_help=told, hidden=not title)
         for word, below in entry.items():
@@ -142,7 +142,7 @@ class _Group(_SuggestingGroup):
         return super().parse_args(ctx, args)
 
     def _is_for_default(self, word: str) -> bool:
-        """Whether a word is not a subcommand, but an option or argument of the default."""
+        """Whether a word is an option or argument of the default instead of a subcommand."""
         takes = any(isinstance(each, click.Argument) for each in self.commands[self.default].params)
         return word != "--help" and (word.startswith("-") or (takes and word not in self.commands))
 
@@ -186,7 +186,7 @@ def _argument_help(told: ParameterEntry) -> str:
 
 
 class _Command(click.Command):
-    """An operation. Its errors name options as they are typed; for a missing argument, they give an example."""
+    """An operation. Its errors name options as typed; for a missing argument, they give an example."""
 
     def __init__(self, *given: Any, entry: Entry, **named: Any) -> None:
         super().__init__(*given, **named)
@@ -224,13 +224,13 @@ class _Command(click.Command):
 
 
 def _typed(name: str) -> str:
-    """What is typed for an operation, at the command line or in a chat."""
+    """The command for an operation, on the command line or in a chat."""
     program, words = click.get_current_context().find_root().info_name, name.replace(".", " ")
     return f"{program} {words}" if program else f"/{words}"
 
 
 def _worded(entry: Entry, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments, with separate words joined to a text; of two that were quoted, the second is the next argument."""
+    """The arguments, with separate words joined to a text; of two quoted ones, the second is the next argument."""
     told = next((each for each in entry.parameters if each.words), None)
     if told is None or told.name not in given:
         return dict(given)
@@ -259,13 +259,13 @@ def _constellation() -> click.Option:
 
 
 def _in_chat() -> bool:
-    """Whether this is typed in a chat, whose help leaves out what is for scripts."""
+    """Whether the command is typed in a chat, whose help omits options for scripts."""
     context = click.get_current_context(silent=True)
     return context is not None and not context.find_root().info_name
 
 
 def _named() -> str:
-    """The constellation that was named before the command."""
+    """The constellation named before the command."""
     return str(click.get_current_context().find_root().params.get(CONSTELLATION) or "")
 
 
@@ -322,7 +322,7 @@ def _type(told: ParameterEntry) -> click.ParamType[Any]:
 
 
 class _Number(click.ParamType[float]):
-    """A number, whole if the operation takes no other."""
+    """A number; an integer if the operation takes no other."""
 
     name = "number"
 
@@ -347,7 +347,7 @@ class _Number(click.ParamType[float]):
 
 
 class _Choice(click.Choice[str]):
-    """One of several values. The error lists them by what they mean, as far as they do not say it themselves."""
+    """One of several values. The error lists them with their meanings, unless the values are self-explanatory."""
 
     def __init__(self, choices: Sequence[str], labels: Mapping[str, str]) -> None:
         super().__init__(choices)

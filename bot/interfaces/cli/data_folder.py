@@ -1,6 +1,6 @@
-"""What a command needs to ask a running service: the data folder, found without loading the configuration.
+"""The data folder of a running service, found without loading the configuration.
 
-`bot.config` decides when no service runs, and reports what is wrong. Everything else is loaded only when it is needed.
+`bot.config` decides when no service runs, and reports problems. Everything else is loaded only when it is needed.
 """
 
 import gc
@@ -11,7 +11,7 @@ from typing import Any
 
 
 def data_folder(cwd: Path) -> Path:
-    """The folder that CARINA_HOME names, in the environment, in `.env`, or in that beside the file of settings."""
+    """The folder that CARINA_HOME names, in the environment, in `.env`, or in the `.env` next to the settings file."""
     given = os.environ.get("CARINA_HOME") or _of_file(cwd / ".env", "CARINA_HOME")
     if not given and (file := os.environ.get("CARINA_CONFIG") or _of_file(cwd / ".env", "CARINA_CONFIG")):
         given = _of_file((cwd / Path(file).expanduser()).with_name(".env"), "CARINA_HOME")
@@ -25,7 +25,7 @@ def locale() -> str:
 
 
 def source() -> str:
-    """Where messages are read, if another program asked for them (bot/services/status.py)."""
+    """The platform of the reader, if another program set it (bot/services/status.py)."""
     return os.environ.get("READ_ON", "terminal")
 
 
@@ -41,7 +41,7 @@ def _of_file(path: Path, name: str) -> str:
 
 
 def loaded(module: str) -> Any:
-    """A module with all that it imports: none of that is garbage, so it is not searched for any, then or later."""
+    """A module with its imports, excluded from garbage collection because none of it is garbage."""
     gc.disable()
     try:
         found = importlib.import_module(module)

@@ -138,7 +138,7 @@ def require_data(config: Config) -> DataFolder:
 
 
 class Files(Listing[File]):
-    """A command that prints it fails where a file cannot be opened."""
+    """The state of the files; the command fails if one cannot be opened."""
 
     @property
     def code(self) -> int:
@@ -171,7 +171,7 @@ class DatabaseFiles(Struct, frozen=True):
 
 
 def _mendable(config: Config) -> list[File]:
-    """The files, if a migration is all that any of them needs. Raises the error that prevents it."""
+    """The files, if none of them needs more than a migration. Raises the error that prevents it."""
     files = _files(config)
     if (error := worst(files)) is not None and not isinstance(error, DatabaseOutdated):
         raise error
@@ -179,7 +179,7 @@ def _mendable(config: Config) -> list[File]:
 
 
 def _files(config: Config) -> list[File]:
-    """Like `examine`. Raises UserError for a folder that has other files and none of Carina's."""
+    """The files, as in `examine`. Raises UserError for a folder that has other files and none of Carina's."""
     folder = DataFolder(config.home)
     files = examine(folder)
     if not files and _of_others(folder):

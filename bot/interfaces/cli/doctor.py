@@ -1,7 +1,7 @@
 """`carina doctor`: the checks of the machine, the files, models, the embedder and front ends.
 
 For `/owner doctor`, the service runs `carina doctor` as another process (`bot/services/status.py`). Checks never change
-anything outside; asking a model costs about ten tokens.
+anything outside; calling a model costs about ten tokens.
 """
 
 import asyncio
@@ -71,7 +71,7 @@ class Installation(Struct, frozen=True):
 
 
 def _stored_models(files: Iterable[File]) -> tuple[list[tuple[str, str]], list[Finding]]:
-    """The models that stored agents name, whether their files are served or not, and the files that cannot be read."""
+    """The models that stored agents name, even in files that are not served, and the files that cannot be read."""
     found, unread = [], []
     for file in files:
         if file.kind is Kind.CONSTELLATION and not file.problem:
@@ -101,7 +101,7 @@ _OLD = timedelta(days=3)
 
 
 def _refusal(folder: Path) -> str:
-    """Why no folder can be created there; empty if one can. Only trying tells: root may have every right in vain."""
+    """Why no folder can be created there; empty if one can. Only trying tells: even root may lack the right."""
     try:
         tempfile.TemporaryDirectory(dir=folder).cleanup()
     except OSError as error:
@@ -207,7 +207,7 @@ _ASKED = Request("Answer with one word.", (UserMessage("Are you there?"),), max_
 
 
 async def examine_models(config: Config, clock: Clock, used: Mapping[str, str]) -> list[Finding]:
-    """Check each model of an agent or fallback separately; `used` has words for who uses it, if that is not obvious."""
+    """Check each model of an agent or fallback separately; `used` says who uses it, if that is not obvious."""
     names = [name for name in dict.fromkeys((*used, *config.model.fallback)) if name != OFFLINE]
     if not names:
         words = _(
@@ -284,7 +284,7 @@ async def _examine_outside(
 ) -> list[Finding]:
     """Concurrent checks over the network, without secrets, whatever a provider or a platform answers.
 
-    `ask` asks the service, if one runs; `stored` are models of agents in databases, each with words for who uses it.
+    `ask` calls the service, if one runs; `stored` are models of agents in databases, each with its users.
     """
     known = [*map(config.model_of, config.agents), *(service or {}).get("agents", {}).values()]
     used = {**{model or config.model.default: who for model, who in stored}, **dict.fromkeys(known, "")}

@@ -139,7 +139,7 @@ class CarFiles(Struct, frozen=True):
     async def import_car(self, _caller: Caller, arguments: ImportCar) -> Contents:
         """Import a file, which is verified completely before anything is changed. Not while a service runs.
 
-        With `dry_run`, it is imported into a copy: so its answer is that of the import.
+        With `dry_run`, it is imported into a copy, so the report is that of a real import.
         """
         if arguments.rename:
             require_name(arguments.rename)
@@ -165,7 +165,7 @@ class CarFiles(Struct, frozen=True):
 
     @contextmanager
     def _copied(self, kind: Kind) -> Iterator[Path]:
-        """A copy, which is deleted at the end, of what an import of that kind reads in the data folder."""
+        """A temporary copy of the parts of the data folder that such an import reads."""
         home = self.config.home
         with TemporaryDirectory(prefix=RESTORING, dir=home if home.exists() else None) as made:
             copy, found = Path(made), list[Path]()
@@ -209,7 +209,7 @@ class CarFiles(Struct, frozen=True):
                 require_new_name(Rows(raw), taken, rename)
 
     def _named(self, search: Callable[[Rows, str], N], name: str) -> tuple[Constellation, N]:
-        """An agent or group of the configured constellation, with that. Raises UserError."""
+        """An agent or group of the configured constellation, and the constellation. Raises UserError."""
         found = self._constellation("")
         with closing(connect(found.path, read_only=True)) as raw:
             return found, search(Rows(raw), name)
@@ -279,7 +279,7 @@ def _passphrase(file: Path | None, *, twice: bool) -> str:
 
 @contextmanager
 def progress_line(what: str) -> Iterator[Callable[[float], None]]:
-    """Show the progress if a person watches, on a line that is empty again at the end."""
+    """Show the progress if a person watches, on a line that is cleared at the end."""
     watched, said = streams.is_interactive() and sys.stderr is not None and sys.stderr.isatty(), ""
 
     def show(done: float) -> None:

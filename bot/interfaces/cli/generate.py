@@ -1,4 +1,4 @@
-"""Writes what is generated from the registry: `operations.json` for the command line, and docs/commands.md.
+"""Writes the files generated from the registry: `operations.json` for the command line, and docs/commands.md.
 
 `make generate` runs it; a test fails if the files are outdated.
 """
@@ -58,13 +58,13 @@ def main() -> None:
 
 
 def slash_commands_text() -> str:
-    """What texts that are read on Discord need to know."""
+    """The operations for texts that are read on Discord."""
     names = names_of(operations_of(services()).values())
     return f"{msgspec.json.format(msgspec.json.encode(names), indent=1).decode()}\n"
 
 
 def manifest_text() -> str:
-    """What the command line needs to know, with an operation on each line."""
+    """The operations for the command line, one per line."""
     told = found()
     parts = (told.by_hand, told.titles, *told.operations)
     hand, titles, *each = (msgspec.json.encode(part).decode() for part in parts)

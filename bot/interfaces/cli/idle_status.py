@@ -1,4 +1,4 @@
-"""`carina status` while no service runs: what a start would use. A running one answers with `bot.services.status`."""
+"""`carina status` while no service runs: the settings of the next start. `bot.services.status` is for a running one."""
 
 from typing import Any
 
@@ -19,14 +19,14 @@ from texts import _, gettext_lazy, gettext_noop
 
 _IDLE = gettext_noop("configured")
 _UNKNOWN = {"started", "halted", "unstored", "ready", "waiting", "unsent", "dead", "failed", "unknown", "unfollowed"}
-"""What only a running service knows."""
+"""Values that only a running service knows."""
 
 
 class IdleStatus(ServiceStatus):
-    """What configuration and files say, and what must be solved first.
+    """The status according to configuration and files, with the first problem to solve.
 
-    A stopped service is not a failure, but a database that cannot be opened is: the exit code is that of a command
-    that opens it.
+    A stopped service is not a failure, but a database that cannot be opened is: the exit code is that of a command that
+    opens it.
     """
 
     running: bool = False

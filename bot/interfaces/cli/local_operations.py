@@ -29,7 +29,7 @@ from sources.terminal import PERSON
 from texts import _, error_text, gettext_noop, speak
 
 NOT_RUNNING = gettext_noop("Carina is not running. `carina run` starts it; reminders arrive only while it runs.")
-"""Beside what is promised for later."""
+"""In addition to the time limit for later replies."""
 
 
 def load_settings(*, beginning: bool = False) -> Config:
@@ -93,7 +93,7 @@ def _chosen_language(config: Config) -> str:
             return ""
         with closing(connect(path, read_only=True)) as raw:
             held = place_settings.settings(Rows(raw))
-    except driver.DatabaseError:  # the operation itself says what is wrong with a file
+    except driver.DatabaseError:  # the operation itself reports problems of a file
         return ""
     return next((each.value for each in held if (each.kind, each.subject) == ("language", PERSON)), "")
 
@@ -104,7 +104,7 @@ _LATER = frozenset({"remind.me", "remind.snooze", "events.add", "events.move"})
 def reply(name: str, arguments: Mapping[str, Any], view: View, by: str) -> Reply:
     """The reply of an operation. Raises FolderLocked if another process uses the folder.
 
-    `by` is the class that does it without a service; if it is empty, the services are opened here.
+    `by` is the class for calls without a service; if it is empty, the services are opened here.
     """
     try:
         config = load_settings(beginning=name == "init")

@@ -1,7 +1,7 @@
 """`carina run`, `chat` and `mcp`: commands that run until they are stopped, and so are not operations.
 
-`bot.interfaces.exit_codes` explains the exit codes. This module is loaded once the language of the reader is known, in
-which their help is.
+`bot.interfaces.exit_codes` explains the exit codes. This module is loaded after the reader's language is known, which
+its help needs.
 """
 
 import asyncio
@@ -45,7 +45,7 @@ def main(arguments: Sequence[str]) -> Any:
 @click.group("carina", invoke_without_command=True)
 @click.pass_context
 def commands(context: click.Context) -> None:
-    """Without a command: chat when somebody sits there and no front end is configured, else serve."""
+    """Without a command: chat if a person is at the terminal and no front end is configured, else serve."""
     if context.invoked_subcommand is not None:
         return
     config = load_settings()
@@ -81,7 +81,7 @@ def chat(once: str | None, constellation: str) -> None:
 
 @commands.command("mcp", help=_("Serve your agents' tools to an MCP client over standard input and output."))
 def serve_tools() -> None:
-    folder = DataFolder(data_folder(Path.cwd()))  # of the settings it needs no other, and so none of the secrets
+    folder = DataFolder(data_folder(Path.cwd()))  # it needs no other setting, and so none of the secrets
     logs.setup_logs(Redactor(()), as_json=False, level="error", no_color=True)
     if holder_of(folder) is None:
         logs.log.error(
@@ -118,19 +118,19 @@ def demo() -> None:
 def _serve(*, as_json: bool = False) -> None:
     config = load_settings()
     log_to(config, as_json=as_json)
-    if ":" in config.model.default:  # before all else is loaded, which takes up what the tables of prices leave
+    if ":" in config.model.default:  # first, so that later imports reuse the memory that the price tables free
         loaded("bot.models.prices").context_window(config.model.default)
     asyncio.run(_serving().serve(config))
 
 
 @contextmanager
 def log_error() -> Iterator[None]:
-    """Log what ends the service: an event with the reason, then `stopped` with the exit code."""
-    logs.setup_logs(Redactor(), as_json=True)  # until the configuration is known, whose words hold no secret
+    """Log the error that ends the service: an event with the reason, then `stopped` with the exit code."""
+    logs.setup_logs(Redactor(), as_json=True)  # until the configuration is known, whose errors contain no secret
     logging.captureWarnings(capture=True)
     try:
         yield
-    except Exception as error:  # of every kind: what nobody expected may not end up as plain lines either
+    except Exception as error:  # all kinds: even unexpected ones must not end up as plain lines
         raise click.exceptions.Exit(_log_end(_innermost(error))) from error
 
 

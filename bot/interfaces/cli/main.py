@@ -1,7 +1,7 @@
 """`carina`: parses a command, runs it and prints the result.
 
-A command that a running service answers loads the parser, the manifest and a socket, nothing else. Where no service
-runs, `bot.interfaces.cli.local_operations` does the work in this process.
+A command that a running service answers loads the parser, the manifest and a socket, nothing else. If no service runs,
+`bot.interfaces.cli.local_operations` does the work in this process.
 """
 
 import functools
@@ -28,7 +28,7 @@ from memory.store.errors import FolderLocked, StoreError
 from memory.store.records import replace
 from texts import _, error_text, read_on, speak, speak_click
 
-_MARGIN = 5.0  # seconds that a service may be late with saying that something took too long
+_MARGIN = 5.0  # grace period for the service's own timeout error
 
 
 class CommandFailed(Exception):
@@ -44,7 +44,7 @@ def main() -> None:
     code = run(sys.argv[1:])
     if "bot.interfaces.cli.long_running_commands" in sys.modules:
         sys.exit(code)
-    # Everything is closed by now, and taking hundreds of modules apart would be a tenth of the work of a command.
+    # Everything is closed by now, and freeing hundreds of modules would be a tenth of the work of a command.
     with suppress(OSError, ValueError):
         for stream in filter(None, (sys.stdout, sys.stderr)):
             stream.flush()
@@ -77,7 +77,7 @@ def run(arguments: Sequence[str]) -> int:
     except click.Abort:
         click.echo(_("Aborted!"), err=True)
         return 1
-    except BrokenPipeError:  # who read the output has read enough, as `head` does
+    except BrokenPipeError:  # the reader has read enough, as `head` does
         streams.drop_output()
         return 1
     except (CallError, UserError, StoreError, CommandFailed) as error:
@@ -90,7 +90,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _print_problem(words: str, code: int) -> None:
-    """Print an error as the HTTP API answers with it, for a program that reads standard error."""
+    """Print an error in the form of the HTTP API, for a program that reads standard error."""
     told = problem_details(422 if code == 1 else 400, words, "Not done")
     click.echo(json.dumps(told, ensure_ascii=not streams.says_everything()), err=True)
 
@@ -112,7 +112,7 @@ _OPENED = {"dashboard.open"}
 
 
 def _set_up(entry: Entry, arguments: Mapping[str, Any], view: View) -> None:
-    """Ask for settings, write them, and examine what comes of it."""
+    """Ask for settings, write them, and check the result."""
     wizard = loaded("bot.interfaces.cli.wizard.wizard")  # loads the line editor
     given, starts = wizard.ask_settings(arguments)
     if given is None:
@@ -147,7 +147,7 @@ def perform(entry: Entry, arguments: Mapping[str, Any], view: View) -> None:
         _print(reply.text if view.as_json else streams.wrapped(reply.text))
     ours = entry.name in _OPENED and not arguments.get("person")  # a link for somebody else is not used up here
     if ours and streams.is_interactive() and not view.as_json:
-        loaded("webbrowser").open(reply.text)  # where there is none it says no
+        loaded("webbrowser").open(reply.text)  # fails if there is no browser
     if reply.code:
         raise click.exceptions.Exit(reply.code)
 
@@ -172,7 +172,7 @@ def _ask(question: str) -> None:
 
 
 def _reply(entry: Entry, arguments: Mapping[str, Any], view: View) -> client.Reply:
-    """The reply of the service, or of this process; one that is just starting or stopping is waited for."""
+    """The reply of the service, or of this process; waits for a service that is just starting or stopping."""
     folder, patience = DataFolder(data_folder(Path.cwd())), time.monotonic() + client.STARTING_SECONDS
     if entry.where == "alone":
         return _here(entry, arguments, view)
@@ -184,7 +184,7 @@ def _reply(entry: Entry, arguments: Mapping[str, Any], view: View) -> client.Rep
             if entry.where == "service":
                 raise client.not_running(folder)
             return _here(entry, arguments, view)
-        except (client.NoService, FolderLocked):  # else it was a command, and is over by now
+        except (client.NoService, FolderLocked):  # otherwise it was a command, and has ended by now
             if time.monotonic() > patience:
                 raise
         time.sleep(0.1)

@@ -1,4 +1,4 @@
-"""What the command line knows of the operations of the registry, from `operations.json`."""
+"""The operations as the command line knows them, from `operations.json`."""
 
 import functools
 import importlib.resources
@@ -38,16 +38,16 @@ class Entry(Struct, frozen=True, omit_defaults=True):
     runs), or "any" (a service, running or opened here)."""
     parameters: tuple[ParameterEntry, ...] = ()
     by: str = ""
-    """The class that does it without a service, if there is one."""
+    """The class for calls without a service, if there is one."""
     seconds: float | None = None
     asks: bool = False
     also: tuple[str, ...] = ()
     """Its former names."""
     example: str = ""
-    """Arguments with which it can be called."""
+    """Example arguments."""
     default: bool = False
     renamed: bool = False
-    """Offered by a former name."""
+    """Listed under a former name."""
 
 
 class Manifest(Struct, frozen=True):

@@ -35,7 +35,7 @@ class RunningService(Struct, frozen=True):
         await holder.data("restart")
         for _look in range(_LOOKS):
             await asyncio.sleep(_LOOK_SECONDS)
-            with suppress(UserError):  # it is ending, or not ready yet
+            with suppress(UserError):  # it is stopping, or not ready yet
                 if (holder := holder_of(folder)) and (started := (await holder.data("status"))["started"]) != before:
                     return report(_("The service restarted on {started}."), started=from_text(started))
         raise UserError(

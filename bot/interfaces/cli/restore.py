@@ -33,7 +33,7 @@ _Replica = Annotated[bool, Param("Restore Litestream's latest copy")]
 
 
 class RestoreResult(Result):
-    """What was restored, and the erasures that were repeated or are still to be."""
+    """The restored backup, and the erasures that were repeated or are pending."""
 
     name: str
     made: datetime
@@ -45,7 +45,7 @@ class RestoreResult(Result):
     set_aside: list[str] = Field(default=[])
     """Constellations that are newer than the backup; their files are in `deleted/`."""
     saved: str = ""
-    """The backup of what was replaced; empty if that could not be read."""
+    """The backup of the replaced data; empty if that could not be read."""
     outdated: bool | None = Field(exclude=True)
     """Whether it must be migrated first; None if that is unknown."""
 
@@ -76,7 +76,7 @@ class Restore(Struct, frozen=True):
 
     @operation("backup.list", "List the backups, newest first", Action.BACKUP, Options(via=frozenset(Via)))
     async def list_backups(self, caller: Caller) -> Listing[BackupRow]:
-        """List them without opening the databases, which may be what has to be restored."""
+        """List backups without opening the databases, which may be what has to be restored."""
         return await Backups(self.config.home, utc_now, keep=0).list_backups(caller)
 
     @operation("backup.restore", "Restore a backup, replacing all data; erased people stay erased", Action.BACKUP, _ASK)
@@ -86,7 +86,7 @@ class Restore(Struct, frozen=True):
         if from_replica == bool(name):
             raise UserError("Name a backup, or give --from-replica.")
         if folder.path.is_dir():
-            with hold(folder, alone):  # nobody is asked about what cannot be done
+            with hold(folder, alone):  # no question about something impossible
                 pass
         if from_replica:
             caller.confirm(_("Replace all current data with Litestream's latest copy?"))
@@ -123,7 +123,7 @@ class Restore(Struct, frozen=True):
 
 
 def _saved(folder: Path) -> str:
-    """Back up what is about to be replaced; empty if it cannot be read or is itself half restored."""
+    """Back up the data to be replaced; returns an empty name if it cannot be read or is itself half restored."""
     with suppress(StoreError):
         return "" if (folder / UNFINISHED_RESTORE).exists() else backups.create(folder, utc_now()).name
     return ""

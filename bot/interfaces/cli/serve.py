@@ -29,11 +29,11 @@ from scheduler.zones import zone_of
 from texts import _, error_text, show_times
 
 _log = Log("bot.interfaces.cli.serve")
-_BEGINNING = 600_000_000  # microseconds that a new start may take
+_BEGINNING = 600_000_000  # time limit of a new start, in microseconds
 
 
 def show_local_times(config: Config) -> None:
-    """Write moments in the service's zone, with its name, from now on."""
+    """Write times in the service's zone, with its name, from now on."""
     zone = config.schedule.zone_name()
     show_times(lambda moment: f"{clock_words(moment, zone)} {moment.astimezone(zone_of(zone)):%Z}")
 
@@ -97,7 +97,7 @@ async def report_differences(registry: Registry) -> None:
             logs.log.warning("agents_differ_from_file", what=line, do="`carina config apply` applies the file")
     except UserError as error:
         logs.log.warning("configuration_not_compared", reason=str(error))
-    except Exception:  # what is only said at the start is no reason to end the service
+    except Exception:  # a mere notice is no reason to end the service
         _log.exception("configuration_not_compared")
 
 
@@ -117,7 +117,7 @@ _WRITE = commit_point("demo.write")
 async def show_demo() -> None:
     """Create a constellation in a temporary folder, print the URL of its dashboard, and serve it until a signal."""
     stop, demo = asyncio.Event(), loaded("bot.services.system.demo")
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):  # before there is a folder that would be left behind
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):  # before creating a folder that would be left behind
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     with tempfile.TemporaryDirectory(prefix="carina-demo-", ignore_cleanup_errors=True) as name:
         folder = Path(name)

@@ -14,7 +14,7 @@ if sys.platform != "win32":
 
 
 _BEGINNING = re.compile(r" *(?:->? )?(?:\S+ {2,})?")
-"""What stands before the text of a line: space, a dash, or a label in a column of its own."""
+"""The prefix of a line: spaces, a dash, or a label in its own column."""
 
 
 def typed() -> bool:
@@ -27,7 +27,7 @@ def is_interactive() -> bool:
 
 
 def wrapped(text: str) -> str:
-    """For a terminal, with long lines broken at spaces, so that it breaks no word."""
+    """The text for a terminal, with long lines broken at spaces, so that the terminal breaks no word."""
     if not is_interactive():
         return text
     width = shutil.get_terminal_size().columns
@@ -40,12 +40,12 @@ def _wrapped(line: str, width: int) -> str:
     filled = textwrap.fill(
         line, width, subsequent_indent=indent, replace_whitespace=False, break_long_words=False, break_on_hyphens=False
     )
-    return filled + line[len(line.rstrip(" ")) :]  # the space before what is typed
+    return filled + line[len(line.rstrip(" ")) :]  # a space before the input
 
 
 @contextmanager
 def without_echo() -> Iterator[None]:
-    """What is typed before the line editor has started is kept for it and not shown. Ctrl-C works meanwhile."""
+    """Keep input typed before the line editor starts, without echoing it. Ctrl-C works meanwhile."""
     if sys.platform == "win32" or not is_interactive():
         yield
         return
@@ -71,7 +71,7 @@ def says_everything() -> bool:
 
 
 def be_lenient() -> None:
-    """Write a question mark for characters that standard output cannot encode, rather than fail in an answer."""
+    """Write a question mark for characters that standard output cannot encode, instead of failing."""
     if isinstance(sys.stdout, io.TextIOWrapper) and not says_everything():
         sys.stdout.reconfigure(errors="replace")
 
@@ -83,7 +83,7 @@ def drop_output() -> None:
 
 
 class CapturedOutput(io.TextIOWrapper):
-    """Collects what is written, in the encoding of standard output, until it is taken out."""
+    """Collects output, in the encoding of standard output, until it is taken."""
 
     def __init__(self) -> None:
         self._taken = io.BytesIO()

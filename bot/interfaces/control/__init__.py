@@ -1,1 +1,1 @@
-"""The control socket, by which commands, chats at the terminal and other programs reach the running service."""
+"""The control socket, through which commands, terminal chats and other programs reach the running service."""

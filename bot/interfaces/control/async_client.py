@@ -1,4 +1,4 @@
-"""Client of the control socket for what has an event loop: calls to the process that uses a data folder."""
+"""Client of the control socket for an event loop: calls to the process that uses a data folder."""
 
 import asyncio
 from collections.abc import AsyncGenerator

@@ -1,6 +1,6 @@
 """A chat at the terminal, for the control socket and for a command in the same process.
 
-`chat` yields the last lines of the conversation, then whatever is said, live. `say` accepts a line.
+`chat` yields the last lines of the conversation, then new ones live. `say` accepts a line.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ from texts import _
 _STOP = commit_point("chat.stop")
 
 _STORED_SECONDS = 10.0
-"""For how long a line waits for a database that takes no writes before that is said instead of an answer."""
+"""How long a line waits for a database that refuses writes before an error is shown instead of an answer."""
 
 
 class Chat:
@@ -110,8 +110,8 @@ class Chat:
 
     @reads
     def _is_for(self, rows: Rows, shown: Message, waited: str) -> bool:
-        """Whether what is shown answers this message, or at least no other call of `once`."""
-        row = outbox.get(rows, row_of(shown.id))  # it has its external id only after this
+        """Whether an event answers this message, or at least no other call of `once`."""
+        row = outbox.get(rows, row_of(shown.id))  # its external id is only known after this
         claimed = () if row is None or row.turn is None else inbox.of_turn(rows, group_runs.run_of(rows, row.turn))
         found = {(each.source, each.external_id) for each in claimed}
         return (SOURCE, waited) in found or not any(external_id.startswith(ONCE) for _, external_id in found)
@@ -179,7 +179,7 @@ class Chat:
 
     @reads
     def _before(self, rows: Rows, history: int, typed: int) -> list[PersonLine | History]:
-        """From the database, so that no other file has what is forgotten or erased."""
+        """Earlier lines from the database, so that no other file has forgotten or erased text."""
         found = messages.conversation(rows, PLACE.id, Scope(OWNER), 4 * max(history, typed))
         unsent, _shown = outbox.for_delivery(rows, PLACE.id)
         waiting = {row.turn for row in unsent if row.turn}  # their answers are shown next
@@ -191,7 +191,7 @@ class Chat:
 
 
 def chat_handlers(served: ServedConstellations) -> dict[str, Handler]:
-    """What the control socket offers besides operations: chats, and questions to groups.
+    """The handlers of the control socket besides operations: chats, and questions to groups.
 
     Each takes the name of a constellation, which stays open during the call, and raises UserError for an unknown name.
     """
@@ -230,7 +230,7 @@ def chat_handlers(served: ServedConstellations) -> dict[str, Handler]:
 
 
 class _Ended(Struct, frozen=True):
-    """A turn has ended; what it said may still have to be shown."""
+    """A turn has ended; its answer may not have been shown yet."""
 
 
 def _watch(event: TurnEvent, queue: asyncio.Queue[ChatEvent | _Ended]) -> None:

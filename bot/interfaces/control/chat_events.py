@@ -18,31 +18,31 @@ class PersonLine(Event, frozen=True):
 
 
 class History(Event, frozen=True):
-    """A line from before."""
+    """An earlier line."""
 
     speaker: str
     text: str
 
 
 class Listening(Event, frozen=True):
-    """From here on it is live."""
+    """The following events are live."""
 
 
 class Stream(Event, frozen=True):
-    """An answer as far as it is written."""
+    """The answer as written so far."""
 
     text: str
 
 
 class Idle(Event, frozen=True):
-    """A turn has ended, and all it said was shown."""
+    """A turn has ended, and its whole answer was shown."""
 
 
 ChatEvent: TypeAlias = Shown | PersonLine | History | Listening | Stream | Idle
 
 
 class LineResult(Struct, frozen=True, omit_defaults=True):
-    """What came of a line: an `answer` without an agent, unless it is empty; if it was `refused`, why."""
+    """The result of a line: an `answer` without an agent, if not empty; if it was `refused`, the reason."""
 
     id: str
     answer: str = ""

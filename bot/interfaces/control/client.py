@@ -1,6 +1,6 @@
 """Client of the control socket without an event loop, which takes a while to load; `async_client.py` uses one.
 
-What works on the files instead holds the data folder (`hold`), so that no service starts meanwhile.
+Code that works on the files instead holds the data folder (`hold`), so that no service starts meanwhile.
 """
 
 import json
@@ -18,15 +18,15 @@ from memory.store.errors import FolderLocked
 from texts import _, error_text
 
 CONNECT_SECONDS = 5.0
-STARTING_SECONDS = 8.0  # that a command waits for a service to accept commands, which may be starting
+STARTING_SECONDS = 8.0  # time limit for a service that may be starting to accept commands
 LONGEST_REQUEST = 1 << 20
 
 T = TypeVar("T")
 
 
 class Reply(Struct, frozen=True, omit_defaults=True):
-    """What a command prints: a text, perhaps with an `aside` for standard error; or a question to `confirm`; or an
-    `error`. `code` is the one to exit with."""
+    """The output of a command: a text, possibly with an `aside` for standard error; or a question to `confirm`; or an
+    `error`. `code` is the exit code."""
 
     text: str = ""
     aside: str = ""
@@ -48,7 +48,7 @@ class View(Struct, frozen=True, omit_defaults=True):
     ascii: bool = False
     """Whether the output can only show ASCII."""
     sure: bool = False
-    """Whether the caller has confirmed whatever would be asked."""
+    """Whether the caller confirmed in advance."""
     shown: str = ""
     """The question that they confirmed; empty if they confirmed in advance."""
     locale: str = ""
@@ -84,7 +84,7 @@ def ask(folder: DataFolder, operation: str, seconds: float | None, **arguments: 
 
 
 def request_line(operation: str, arguments: dict[str, Any]) -> bytes:
-    """A request as it is sent. Raises ServiceFailed if it is too long."""
+    """A request as a line. Raises ServiceFailed if it is too long."""
     line = json.dumps({**arguments, "op": operation}, default=msgspec.to_builtins).encode() + b"\n"
     if len(line) > LONGEST_REQUEST:
         raise ServiceFailed("that is too long: {count} bytes (at most {most})", count=len(line), most=LONGEST_REQUEST)
@@ -134,7 +134,7 @@ def decoded(data: Any, kind: type[T]) -> T: ...
 @overload
 def decoded(data: Any, kind: Any) -> Any: ...
 def decoded(data: Any, kind: Any) -> Any:
-    """What came over the socket, as its type. Raises UserError if this version would not have sent it."""
+    """A received value as its type. Raises UserError if this version would not have sent it."""
     try:
         return msgspec.convert(data, kind)
     except msgspec.ValidationError as error:

@@ -49,4 +49,4 @@ def printed(result: Result, markup: Plain, view: View) -> str:
     if view.as_json:
         return json.dumps(result.data(), ensure_ascii=view.ascii, indent=2)
     text = result.terminal(markup)
-    return without_unseen(text) if view.attended else text  # a terminal obeys marks that nobody sees
+    return without_unseen(text) if view.attended else text  # a terminal obeys invisible characters

@@ -36,7 +36,7 @@ arguments. Replies are JSON data or structs. It raises UserError, ToolError or S
 log = Log("carina.control")
 
 _LONGEST_PATH = 103  # bytes of sun_path: 104 with its end on macOS and BSD, 108 on Linux
-_SHORT = Path("/", "tmp")  # where a folder of our own is made if temporary files go somewhere deep
+_SHORT = Path("/", "tmp")  # parent of our own folder if the temporary one has a long path
 _ROOM = len("/carina-12345678/control.sock")
 _REQUEST_SECONDS = 10.0
 _DRAIN_SECONDS = 30.0

@@ -36,7 +36,7 @@ def is_elsewhere(interaction: discord.Interaction[Any]) -> bool:
 
 
 async def _scope_of(interaction: discord.Interaction[Any], settings: DiscordSettings) -> Scope:
-    """The scope of an ephemeral answer: one person, who also knows what is known where they use the command.
+    """The scope of an ephemeral answer: one person, who may also know everything known where they use the command.
 
     In direct messages, it is the scope of an answer to a message of theirs.
     """
@@ -45,7 +45,7 @@ async def _scope_of(interaction: discord.Interaction[Any], settings: DiscordSett
     own = frozenset(settings.decided.alone(person))
     if user == settings.owner_id:
         return Scope(OWNER, own)
-    if is_elsewhere(interaction):  # what is known elsewhere stays elsewhere
+    if is_elsewhere(interaction):  # knowledge of other places stays there
         return Scope(channel_audience(place_id(interaction.channel_id or 0)))
     return Scope(person_audience(person), await _known_here(interaction, settings) | own)
 
@@ -148,7 +148,7 @@ def approver_of(interaction: discord.Interaction[Any]) -> Approver:
 
 
 async def caller_of(interaction: Interaction, settings: DiscordSettings) -> Caller:
-    """The caller of an operation, whose answer only they see; what they store is known in their direct messages."""
+    """The caller of an operation with an ephemeral answer; what they store belongs to their direct messages."""
     approver, scope = approver_of(interaction), await _scope_of(interaction, settings)
     own = OWNER if interaction.user.id == settings.owner_id else person_audience(approver.person)
     here = None

@@ -27,7 +27,7 @@ from texts import _, error_sentence, gettext_noop
 Command: TypeAlias = app_commands.Command[Any, ..., None]
 
 _TALK = {"agent": gettext_noop("Talk to an agent by name"), "group": gettext_noop("Talk to a group by name")}
-_SHOWN = 1_700  # characters of what was said that are repeated in the place
+_SHOWN = 1_700  # characters of the message that are repeated in the place
 
 
 def install_chat(tree: Tree, served: ServedConstellations, settings: DiscordSettings) -> None:

@@ -77,8 +77,8 @@ _PICKED: Mapping[str, Any] = {
 """Options that Discord fills from its own lists of people, roles and channels."""
 _INK = Markdown()
 _log = Log(__name__)
-_LARGEST = 2**53  # of what Discord takes as an integer
-_LONGEST = 6_000  # characters that Discord takes in an option; a longer text comes by a form or the terminal
+_LARGEST = 2**53  # limit of Discord's integer options
+_LONGEST = 6_000  # limit of an option on Discord; a longer text needs a form or the terminal
 
 
 class Commands(Struct, frozen=True):
@@ -241,7 +241,7 @@ class Commands(Struct, frozen=True):
             items += self.items[declared.name](found)
         tone = Tone.DONE if declared.changes else Tone.ASKS if found.code else Tone.PLAIN
         words, title = "\n".join(lines), ""
-        if isinstance(found, Listing) and not declared.changes:  # turning a page would do it again
+        if isinstance(found, Listing) and not declared.changes:  # turning a page would run it again
             pages = paged(lines)
             number = max(1, min(number, len(pages)))
             if len(pages) > 1 and (turning := page_buttons(declared.name, given, number, len(pages))):

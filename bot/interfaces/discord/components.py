@@ -51,10 +51,10 @@ class Entry(Struct, frozen=True):
     label: str
     longest: int = LONGEST_FIELD
     text: str = ""
-    """The text that it is filled with at first."""
+    """The initial text."""
     required: bool = False
     lines: bool = False
-    """Whether it takes several lines."""
+    """Whether it has several lines."""
 
 
 async def open_form(interaction: Interaction, form: OpenForm, given: Mapping[str, Any]) -> None:
@@ -128,7 +128,7 @@ async def _stored(interaction: Interaction, work: Awaitable[None]) -> None:
         await work
     except (DatabaseBusy, DatabaseFull) as why:
         await tell(interaction, not_stored(why))
-    except Exception:  # discord.py would log it, but leave whoever sent it waiting
+    except Exception:  # discord.py would log it without answering the sender
         _log.exception("interaction_failed")
         await answer_anyhow(interaction, _(BROKEN))
 

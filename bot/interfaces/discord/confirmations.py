@@ -1,6 +1,5 @@
-"""The question that a command asks first, with its buttons Yes and No. It is answered once, by whoever gave the
-command.
-"""
+"""The question that a command asks first, with its buttons Yes and No. Only the person who used the command can answer,
+once."""
 
 import re
 import secrets

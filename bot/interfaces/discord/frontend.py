@@ -37,7 +37,7 @@ from sources.discord.shared_state import StoredMessage, Wiring
 from sources.discord.source import DiscordSource
 from texts import _
 
-_COMPARED = 50  # stored messages of a place that are compared with its history after a time away
+_COMPARED = 50  # stored messages of a place to compare with its history after downtime
 _GAVE_UP = commit_point("discord.gave_up")
 _MARK = "discord.commands"
 _BEGUN = "discord.begun"
@@ -62,7 +62,8 @@ def connect(config: Config, served: ServedConstellations, services: Services) ->
         return int(stored)
 
     async def never_wrote() -> Mapping[PersonId, datetime | None]:
-        """Whose direct messages are searched for missed ones: the owner, admins, and people allowed by name or code."""
+        """People whose direct messages are searched for missed ones: the owner, admins, and people allowed by name or
+        code."""
         rules = access.rules
         allowed = {*settings.allow.persons, *_persons(rules, Rule.ALLOW)} - set(_persons(rules, Rule.DENY))
         in_charge = {*config.discord.admins.persons} | ({config.discord_owner} if config.discord_owner else set())
@@ -111,7 +112,7 @@ def _silence(shared: Shared) -> str:
 
 
 async def _gave_up(config: Config, services: Services, clock: Clock, channel: int) -> None:
-    """Tell the owner that something in a channel could not be handled, once a day for each channel."""
+    """Tell the owner that a message in a channel could not be handled, once a day for each channel."""
     now = clock()
     key = f"not_handled/{channel}/{now:%Y-%m-%d}"
     text = _(

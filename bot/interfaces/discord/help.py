@@ -64,7 +64,7 @@ def install_help(tree: Tree) -> None:
 
 
 def page(number: int) -> tuple[str, CardStyle]:
-    """One page, with a menu of all; what is bold on a page is its title."""
+    """One page, with a menu of all; its first bold text is the title."""
     told = [_(each, menu=_(MENU)) for each in _HELP]
     titles = ((str(at), each.split("**")[1]) for at, each in enumerate(told))
     return told[number], CardStyle(items=select("carina:help", titles, chosen=str(number)))

@@ -18,8 +18,8 @@ from bot.services.slash_names import BUTTONS, names_of
 from sources.discord.cards import call_id, encoded
 from texts import _
 
-_STEPS, _LABEL = 10, 80  # buttons under what was chosen, and characters of one
-_TAKES_AWAY = ("cancel", "delete", "drop", "forget", "refuse", "remove")  # what operations end with that do
+_STEPS, _LABEL = 10, 80  # buttons under a chosen item, and characters of one
+_TAKES_AWAY = ("cancel", "delete", "drop", "forget", "refuse", "remove")  # the suffix of operations that do so
 _NAME = r"(?P<name>[a-z.-]{1,40})"
 PAGE = re.compile(rf"carina:page:(?P<page>[0-9]{{1,4}}):{_NAME}:(?P<given>.*)")
 PICK = re.compile(rf"carina:pick:{_NAME}")
@@ -34,7 +34,7 @@ def one_taken(declared: Operation) -> Parameter | None:
 
 def steps_of(operations: Mapping[str, Operation], declared: Operation) -> list[Operation]:
     """The operations next to a list that take one of its items: the largest set with the same argument name."""
-    if len(declared.words) == 1:  # its things are not those of its neighbors
+    if len(declared.words) == 1:  # its items differ from those of its siblings
         return []
     names = names_of(operations.values())
     above = names[" ".join(declared.words)].rpartition(" ")[0]

@@ -1,6 +1,6 @@
 """`/settings`: pages for people's own settings and, for the owner and admins, those of channels and agents.
 
-Each page shows what operations answer without arguments, and a menu for each; choosing a value calls the operation.
+Each page shows the results of operations without arguments, with a menu for each; choosing a value calls the operation.
 Menus are recognized by their ids, even after a restart.
 """
 
@@ -35,7 +35,7 @@ _SET = re.compile(r"carina:set:(?P<name>[a-z.-]{1,40}):(?P<argument>[a-z_]{1,20}
 
 
 class Page(Struct, frozen=True):
-    """What it shows: operations, each with the argument that can be chosen on it; empty for those with none."""
+    """The content of a page: operations, each with the argument that can be chosen; empty for those without one."""
 
     title: str
     shows: Mapping[str, str]
@@ -61,14 +61,14 @@ def install_settings(tree: Tree, pages: "SettingsPages") -> None:
 
 
 class SettingsPages(Struct, frozen=True):
-    """Draws the pages, and does what is chosen on them."""
+    """Renders the pages, and carries out choices."""
 
     commands: Commands
 
     async def page(
         self, interaction: Interaction, name: str, done: str = "", looks: CardStyle = PLAIN
     ) -> tuple[str, CardStyle]:
-        """A page in words, with its menus; `done` is what came of a choice on it."""
+        """A page as text, with its menus; `done` is the result of a choice on it."""
         caller = await caller_of(interaction, self.commands.settings)
         registry, page, lines = self.commands.registry, PAGES[name], [done] if done else []
         items = await self._turning(caller, name)
@@ -91,7 +91,7 @@ class SettingsPages(Struct, frozen=True):
         return "\n".join(lines), replace(looks, title=_(page.title), items=items)
 
     async def _turning(self, caller: Caller, name: str) -> list[discord.ui.Item[Any]]:
-        """The menu of the pages on which they may change anything."""
+        """The menu of the pages that the caller may change."""
         found = list[tuple[str, str]]()
         for each, page in PAGES.items():
             needed = [self._setting(name, argument) for name, argument in page.shows.items()]
@@ -100,7 +100,7 @@ class SettingsPages(Struct, frozen=True):
         return select("carina:settings:page", found, chosen=name) if len(found) > 1 else []
 
     def _setting(self, name: str, argument: str) -> Operation:
-        """An operation with the right that setting its argument takes; what only lists is for those in charge."""
+        """An operation with the right to set its argument; operations that only list are for admins and the owner."""
         declared = self.commands.registry.operations[name]
         needs = next((each.needs for each in declared.parameters if each.name == argument and each.needs), None)
         return replace(declared, needs=needs or self.commands.registry.operations["agent.show"].needs)
@@ -124,14 +124,14 @@ class SettingsPages(Struct, frozen=True):
             await change(interaction, *await self.page(interaction, chosen if chosen in PAGES else "you"))
 
     async def set(self, interaction: Interaction, named: re.Match[str], chosen: str) -> None:
-        """Do what was chosen, and show the page as it is then."""
+        """Carry out a choice, and show the updated page."""
         name, argument = named["name"], named["argument"]
         place = next((each for each, page in PAGES.items() if page.shows.get(name) == argument), "")
         if await defer(interaction, quietly=True):
             await self._set(interaction, place, name, {argument: chosen})
 
     async def sent(self, interaction: Interaction, _named: re.Match[str], fields: dict[str, str]) -> None:
-        """Set what was written into the form for time zone and quiet hours, and show the page as it is then."""
+        """Apply the form for time zone and quiet hours, and show the updated page."""
         await self._set(interaction, "you", "quiet", fields, fields)
 
     async def _set(
@@ -145,7 +145,7 @@ class SettingsPages(Struct, frozen=True):
         caller = await caller_of(interaction, self.commands.settings)
         try:
             done, looks = "", DONE
-            if not place:  # an earlier version drew the menu
+            if not place:  # an earlier version rendered the menu
                 raise UserError("This setting no longer exists.")
             found = await self.commands.registry.call(name, caller, given)
             done = found.note.strip() if isinstance(found, Clocks) else ""

@@ -28,10 +28,10 @@ from memory.store.errors import FolderLocked
 from sources.terminal import ONCE, Message
 from texts import _, error_text, gettext_noop, speak
 
-_END = "\0end"  # what the reader of lines sends when there are no more
+_END = "\0end"  # sent by the reader of lines at the end
 _ANSWER_SECONDS = 600.0
-_BETWEEN_SECONDS = 20.0  # that a service may take to begin or to end
-_SAYING_SECONDS = 2.0  # that a line which is being passed on still has when a signal ends the chat
+_BETWEEN_SECONDS = 20.0  # time limit for a service to start or stop
+_SAYING_SECONDS = 2.0  # time left for a line in progress when a signal ends the chat
 
 _STOPPED = gettext_noop("Stopped before an answer arrived. `carina inbox list` shows what happened to the message.")
 
@@ -89,7 +89,7 @@ async def once(config: Config, text: str, constellation: str = "") -> None:
                 click.echo(words, err=True)
             stop = _Stop(signal.SIGTERM)
             answered = asyncio.Event()
-            with stop.cancelable():  # perhaps while the own service ends, with the answer on the screen
+            with stop.cancelable():  # possibly while the own service ends, with the answer on the screen
                 await _answered(config, text, constellation, answered)
             if not answered.is_set():
                 raise UserError(_STOPPED)
@@ -102,7 +102,7 @@ async def once(config: Config, text: str, constellation: str = "") -> None:
 
 
 async def _answered(config: Config, text: str, constellation: str, whole: asyncio.Event) -> None:
-    """Ask until the answer is complete: other commands may stop or start a service meanwhile."""
+    """Retry until the answer is complete: other commands may stop or start a service meanwhile."""
     view = ChatView(Console(highlight=False, no_color=config.no_color or None))
     said = {"text": text, "external_id": new_id(ONCE), "constellation": constellation}
     patience, shown = time.monotonic() + _BETWEEN_SECONDS, set[str]()

@@ -1,4 +1,4 @@
-"""A chat on a console: answers appear as they are written, where there is a place for what is temporary.
+"""A chat on a console: answers appear as they are written, if the console can show temporary text.
 
 A terminal shows rendered Markdown; a pipe gets only whole answers, unrendered and without color.
 """
@@ -26,17 +26,17 @@ _DRAW_SECONDS = 0.1
 
 
 class Moment:
-    """What is temporarily below the conversation: the end of a growing answer, or that one is being made. This one is
-    for a console that gets only whole answers, and shows nothing."""
+    """The temporary text below the conversation: the end of a growing answer, or a note that one is being made. This
+    base class shows nothing, for a console that gets only whole answers."""
 
     def grow(self, lines: list[list[Segment]]) -> None:
         """Show these lines in place of the previous ones."""
 
     def think(self, model: str) -> None:
-        """Show that an answer is being made, and which model is waited for, if one is."""
+        """Show that an answer is being made, and the model in use, if known."""
 
     def clear(self) -> None:
-        """Show nothing any more."""
+        """Remove the temporary text."""
 
 
 class ChatView:
@@ -45,18 +45,18 @@ class ChatView:
         self._moment = moment or Moment()
         self._streamed = ""
         self._drawn = 0
-        """Characters of `_streamed` that are on the screen for good."""
+        """Number of characters of `_streamed` that are permanently on the screen."""
         self._next_draw = 0.0
         self._last = Message("", "")
         self._typed: list[Typed] = []
-        """Lines of other sessions, until an answer that is growing is complete."""
+        """Lines of other sessions, held until a growing answer is complete."""
 
     def stream(self, text: str) -> None:
-        """A growing answer: all of it so far, not only the new part."""
+        """Show a growing answer; `text` is all of it so far."""
         text = seen(text)
         if not self._console.is_terminal or not text:
             return
-        if not text.startswith(self._streamed):  # another model started again
+        if not text.startswith(self._streamed):  # another model started over
             self._forget(anew=True)
         self._streamed = text
         if time.monotonic() >= self._next_draw:
@@ -85,7 +85,7 @@ class ChatView:
         self._say(seen(text), speaker, style="dim")
 
     def close(self) -> bool:
-        """Finish the temporary lines; an unfinished answer stays as far as it came. Returns whether there was one."""
+        """Finish the temporary lines; an unfinished answer stays as it is. Returns whether there was one."""
         self._moment.clear()
         if unfinished := bool(self._streamed):
             rest, after = self._streamed[self._drawn :], self._drawn > 0
@@ -126,14 +126,14 @@ class ChatView:
     # ------------------------------------------------------------------ drawing
 
     def _forget(self, *, anew: bool = False) -> None:
-        """The growing answer is over: remove its temporary lines, and mark the rest as void."""
+        """Drop the growing answer: remove its temporary lines, and mark the rest as void."""
         self._moment.clear()
         if anew and self._drawn:
             self._write("(begun anew)", style="dim")
         self._streamed, self._drawn, self._next_draw = "", 0, 0.0
 
     def _draw_growing(self) -> None:
-        """Print what can no longer change for good, and the growing part below it temporarily."""
+        """Print the finished part permanently, and the growing part below it temporarily."""
         *complete, last = markdown_blocks.blocks(self._streamed[self._drawn :]) or [markdown_blocks.Block("", 0)]
         begun = self._drawn
         for block in complete:

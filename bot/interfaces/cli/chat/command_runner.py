@@ -19,12 +19,12 @@ from memory.store.records import replace
 from texts import _, gettext_noop, language_of
 
 _NOT_HERE = frozenset({"init", "backup.restore", "db.migrate", "restart", "uninstall"})
-"""What needs a service that does not run, or ends the one that the chat is with."""
+"""Commands that need a stopped service, or would end the one that the chat uses."""
 _OUTSIDE = gettext_noop("`{command}` works only outside of this chat.")
 
 
 def known() -> frozenset[str]:
-    """The first words of all commands, also of those that do not work in a chat."""
+    """The first words of all commands, including those that do not work in a chat."""
     found = manifest()
     names = (each for entry in found.operations for each in (entry.name, *entry.also))
     return frozenset(name.partition(".")[0] for name in (*found.by_hand, *names))
@@ -50,7 +50,7 @@ class _ChatCommands(Commands):
 
 
 class CommandRunner(Struct, frozen=True):
-    """Runs what is typed after a slash. `ask` asks the person a question and returns the answer."""
+    """Runs commands typed after a slash. `ask` asks the person a question and returns the answer."""
 
     line: Connection
     ask: Callable[[str], Awaitable[str]]
@@ -92,7 +92,7 @@ class CommandRunner(Struct, frozen=True):
 
 
 def split(words: str) -> list[str]:
-    """Split words as a shell does; at spaces if a quotation mark has no second one, as in "mum's"."""
+    """Split words as a shell does; at spaces if a quotation mark is unmatched, as in "mum's"."""
     try:
         return shlex.split(words)
     except ValueError:

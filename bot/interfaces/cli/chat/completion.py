@@ -79,7 +79,7 @@ class Completions(Completer):
 
 
 def _about(found: Tree | Entry | None) -> str:
-    """What a command does, or of what kind those below it are."""
+    """The description of a command or, for a group, of its commands."""
     if found is None:
         return ""
     return _(found.summary) if isinstance(found, Entry) else ", ".join(sorted(found))

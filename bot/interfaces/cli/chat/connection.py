@@ -35,7 +35,7 @@ class Connection(Struct, frozen=True):
     """Returns a link to that service's dashboard if nobody has signed in yet."""
 
     def shown(self, history: int, typed: int) -> AsyncGenerator[ChatEvent, None]:
-        """What the terminal shows, as `bot.interfaces.control.chat` yields it."""
+        """Yield what the terminal shows, as `bot.interfaces.control.chat` does."""
         return self._events("chat", history=history, typed=typed)
 
     def once(self, text: str, external_id: str) -> AsyncGenerator[ChatEvent, None]:
@@ -49,7 +49,7 @@ class Connection(Struct, frozen=True):
         return decoded(await self._ask("chat.stop"), int)
 
     async def locale(self) -> str:
-        """That of the language which the person chose, else of the terminal."""
+        """The locale of the language that the person chose, else of the terminal."""
         return decoded(await self._ask("chat.language"), str) or locale()
 
     async def suggest(self, name: str, argument: str, given: Mapping[str, Any]) -> list[list[str]]:
@@ -85,7 +85,7 @@ async def connect(
 ) -> AsyncIterator[Connection]:
     """Connect to the service that runs on the data folder, or to one in this process that ends with the chat.
 
-    One that is just starting or stopping is waited for, at most for `patience` in seconds.
+    Wait for one that is just starting or stopping, at most `patience` seconds.
     """
     folder, latest = DataFolder(config.home), time.monotonic() + patience
     while (holder := holder_of(folder)) is not None and time.monotonic() < latest:

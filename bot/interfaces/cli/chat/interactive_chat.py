@@ -48,25 +48,25 @@ from memory.store.errors import StoreError
 from sources.terminal import Busy, Message, Typed
 from texts import _, error_text, money_text, speak
 
-_SIGN = "> "  # what asks for a line; only what every terminal can show
+_SIGN = "> "  # the prompt; only characters that every terminal can show
 _ANSWERS = 5  # earlier answers that a chat shows when it starts
-_REMEMBERED = 200  # of what was typed before, how many are had back with the arrow keys
-_AGAIN_SECONDS = 2.0  # within which Ctrl-C has to be pressed again
-_RETRY_SECONDS = 0.5  # between attempts to reach a service that stopped
-_BACK_SECONDS = 600.0  # that it may take to be back
+_REMEMBERED = 200  # size of the input history
+_AGAIN_SECONDS = 2.0  # time in which a second Ctrl-C ends the chat
+_RETRY_SECONDS = 0.5  # between attempts to reach a stopped service
+_BACK_SECONDS = 600.0  # time limit for its return
 _GONE = (NoService, ServiceEnded)
 _STYLE = Style.from_dict({"sign": "bold", "bottom-toolbar": "noreverse"})
 
 
 class PromptMoment(Moment):
-    """What is shown between the conversation and the line that is being typed: an answer in progress."""
+    """The temporary text between the conversation and the input line: an answer in progress."""
 
     def __init__(self, console: Console, changed: Callable[[], None]) -> None:
         self._console, self._changed = console, changed
         self.text = ""
 
     def grow(self, lines: list[list[Segment]]) -> None:
-        height = max(self._console.height - 5, 1)  # what is typed and the line below it have to be seen
+        height = max(self._console.height - 5, 1)  # the input and the status line must stay visible
         with self._console.capture() as captured:
             self._console.print(SegmentLines(lines[-height:], new_lines=True), end="")
         self._show(captured.get())
@@ -99,7 +99,7 @@ class PromptChat:
         self._lines: asyncio.Queue[str] = asyncio.Queue()
         self._unsent: list[str] = []
         self._echoed = set[str]()
-        """The ids of lines that are on the screen, from this chat and others: a line can be passed on twice."""
+        """The ids of lines on the screen, from this chat and others: a line can be delivered twice."""
         self._connected = asyncio.Event()
         self._writing = asyncio.Lock()
         self._question: tuple[str, asyncio.Future[str]] | None = None
@@ -136,7 +136,7 @@ class PromptChat:
             others.append(tasks.create_task(self._read_cost(), name="cost"))
             others.append(tasks.create_task(self._invite(), name="dashboard"))
             try:
-                with self._session.app.input.raw_mode():  # also between a line that was typed and the next
+                with self._session.app.input.raw_mode():  # also between a typed line and the next
                     await self._read()
             finally:
                 for task in others:
@@ -146,7 +146,7 @@ class PromptChat:
                     self._view.note(_("Not sent: {text}", text=text))
                 await self._flush()
 
-    # ------------------------------------------------------------------ typing
+    # ------------------------------------------------------------------ input
 
     async def _read(self) -> None:
         while not self._wanted.is_set():
@@ -161,7 +161,7 @@ class PromptChat:
             elif text.strip():
                 self._unsent.append(text)
                 self._lines.put_nowait(text)
-        if self._question is None:  # what was typed before the end is passed on
+        if self._question is None:  # lines typed before the end are sent
             with suppress(TimeoutError):
                 async with asyncio.timeout(_AGAIN_SECONDS):
                     await self._lines.join()
@@ -237,7 +237,7 @@ class PromptChat:
             match buffer.complete_state:
                 case None:
                     buffer.start_completion(insert_common_part=True)
-                case CompletionState(completions=[only]):  # the next one would be what was typed, again and again
+                case CompletionState(completions=[only]):  # the history would otherwise offer it again and again
                     buffer.apply_completion(only)
                 case _:
                     buffer.complete_next()
@@ -280,10 +280,10 @@ class PromptChat:
             self._view.note(_("(stopped)"))
         await self._flush()
 
-    # ------------------------------------------------------------------ showing
+    # ------------------------------------------------------------------ output
 
     async def _show(self, listening: asyncio.Event) -> None:
-        """Show what the service sends. If it stops, say so, and connect again once it is back."""
+        """Show the service's output. If it stops, say so, and reconnect when it is back."""
         with suppress(ServiceEnded):
             await self._follow(listening, _ANSWERS, _REMEMBERED)
         patience = time.monotonic() + _BACK_SECONDS
@@ -302,7 +302,7 @@ class PromptChat:
         raise UserError("The service has stopped.")
 
     async def _follow(self, listening: asyncio.Event, answers: int, remembered: int) -> None:
-        """Show what the service sends until it stops. Raises NoService, ServiceEnded."""
+        """Show the service's output until it stops. Raises NoService, ServiceEnded."""
         async with aclosing(self._line.shown(answers, remembered)) as shown:
             async for each in shown:
                 match each:
@@ -331,10 +331,10 @@ class PromptChat:
                 await self._flush()
 
     async def _flush(self) -> None:
-        """Write the new output above the line that is being typed.
+        """Write the new output above the input line.
 
-        The terminal stays raw meanwhile, unlike in the library's `in_terminal`: a Ctrl-D that comes in a moment
-        without that is the terminal's, and lost to the editor.
+        The terminal stays raw meanwhile, unlike in the library's `in_terminal`: without that, the terminal would
+        consume a Ctrl-D typed at this moment.
         """
         app = self._session.app
         async with self._writing:
@@ -375,7 +375,7 @@ class PromptChat:
         self._redraw()
 
     async def _differences(self) -> str:
-        """A hint that carina.toml has what the database lacks; empty if it has not, or if that is unknown."""
+        """A hint that carina.toml has items that the database lacks; empty if there are none, or if that is unknown."""
         with suppress(UserError, StoreError):
             if any(each["only"] != "database" for each in await self._line.data("config.diff")):
                 return _(

@@ -55,7 +55,7 @@ class Clear:
 
 Typed: TypeAlias = TextLine | UnknownCommand | Command | Help | Quit | Clear
 _BARE: dict[str, type[Quit | Clear]] = {"exit": Quit, "quit": Quit, "clear": Clear, "cls": Clear}
-"""Words that a shell understands, and so does a person's chat."""
+"""Command words of shells, which also work in a chat."""
 
 
 def parse_line(line: str, commands: Collection[str] = ()) -> Typed:

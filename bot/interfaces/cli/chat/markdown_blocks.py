@@ -11,7 +11,7 @@ from rich.text import Text, TextType
 
 
 class _LiteralHtml(Paragraph):
-    """Literal HTML: a terminal does not render it, and no words may get lost."""
+    """Literal HTML: a terminal does not render it, and no text may get lost."""
 
     def on_text(self, context: MarkdownContext, text: TextType) -> None:
         super().on_text(context, str(text).rstrip("\n"))
@@ -35,7 +35,7 @@ class Words(Markdown):
 
 
 class Block(Struct, frozen=True):
-    """One paragraph, list, code block, ... of a text. `end` is where it ends there."""
+    """One paragraph, list, code block, ... of a text, up to `end`."""
 
     source: str
     end: int
@@ -73,7 +73,7 @@ def lines(console: Console, block: Block, style: str = "none") -> list[list[Segm
 
 
 def _trimmed(line: list[Segment]) -> list[Segment]:
-    """Without trailing padding, which would be copied with the text."""
+    """The lines without trailing padding, which would be copied with the text."""
     kept = list(line)
     while kept and not kept[-1].text.strip() and not (kept[-1].style and kept[-1].style.bgcolor):
         kept.pop()

@@ -32,7 +32,8 @@ _Text = Field(max_length=500)
 
 
 class WriteFile(Arguments):
-    """Settings; an empty one keeps the default or what is set. Where carina.toml is there, only those of .env."""
+    """Settings to write; an empty one keeps the default or the current value. If carina.toml exists, only those of
+    .env."""
 
     starter: Annotated[
         Starter, Param("Starter: plain (one agent) or adhd (six agents in five groups)", labels={"adhd": "ADHD"})
@@ -63,14 +64,14 @@ class WriteFile(Arguments):
         return {name: value for name, value in said.items() if value}
 
     def additions(self, file: Path) -> dict[str, str]:
-        """What goes into `.env` beside a file that is there. Raises UserError if that is nothing, or not all."""
+        """The additions to an existing `.env`. Raises UserError if there are none, or if some do not belong there."""
         found = self.environment() | ({"CARINA_MODEL": self.model} if self.model else {})
         if not found or (self.starter, self.name, self.owner, self.web) != ("plain", "", "", "on"):
             require_new(file)
         return found
 
     def toml(self, starter: str) -> str:
-        """A starter's file with these settings in it; its comments stay."""
+        """A starter file with these settings; its comments stay."""
         document = tomlkit.parse(starter)
         for table, key, value in (
             ("constellation", "name", self.name),
@@ -219,13 +220,13 @@ class Setup(Struct, frozen=True):
 
 
 def surroundings(file: Path) -> dict[str, str]:
-    """What is set already, in the environment and in `.env`, but not what is Carina's own, such as its folder."""
+    """The current settings in the environment and in `.env`, without Carina's own, such as its folder."""
     found = read_dotenv(file.with_name(".env"), []) | read_dotenv(Path(".env"), []) | environment()
     return {name: value for name, value in found.items() if not name.startswith("CARINA_")}
 
 
 def check_config(toml: str, wanted: Mapping[str, str], around: Mapping[str, str]) -> Config:
-    """The configuration of these and of what is set already. Raises ConfigError, UserError if it is wrong."""
+    """The configuration of these and the current settings. Raises ConfigError, UserError if it is invalid."""
     with tempfile.TemporaryDirectory(prefix="carina-") as folder:
         Path(folder, "carina.toml").write_text(toml, "utf-8")
         Path(folder, ".env").write_text(dotenv_text("", wanted), "utf-8")

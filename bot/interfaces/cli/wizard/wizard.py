@@ -35,13 +35,13 @@ _EXAMPLES = {
     "groq": "llama-3.3-70b-versatile",
     "mistral": "mistral-small-latest",
 }
-"""A model of each provider, offered until another is named."""
+"""A model of each provider, the default answer."""
 _LOOK_SECONDS = 5.0
 
 
 def ask_settings(given: Mapping[str, Any]) -> tuple[dict[str, Any] | None, bool]:
-    """The answers, together with those given as flags, and whether to start Carina automatically; None for the answers
-    if the person keeps everything.
+    """The answers, including those given as flags, and whether to start Carina automatically; None for the answers if
+    the person keeps everything.
 
     Raises UserError if the person stops, or if a starter is for a file that exists.
     """
@@ -61,7 +61,7 @@ def ask_settings(given: Mapping[str, Any]) -> tuple[dict[str, Any] | None, bool]
 class Wizard(Struct):
     given: dict[str, Any]
     now: Config
-    """The configuration that is there, or the one without a file."""
+    """The existing configuration, or the default one."""
     local: dict[str, Sequence[str]] = field(default_factory=dict)
     """Servers on this machine, with their models."""
 
@@ -133,7 +133,7 @@ class Wizard(Struct):
                 click.echo(_("Models: {names}", names=", ".join(known[:20]) + more))
             model = named or await self._read(_("Model"), known[0] if local else _EXAMPLES[provider], known)
             if not local and (provider != "openai" or around.get("OPENAI_BASE_URL") not in _LOCAL.values()):
-                url = ""  # a server on this machine that was set before is not OpenAI's
+                url = ""  # a local server that was configured before is not OpenAI's
             answers = {"model": f"{provider}:{model}", "api_key": key, "base_url": url}
             if (config := self._config(answers)) is None:
                 continue
@@ -185,7 +185,7 @@ class Wizard(Struct):
                 self.given |= answers
 
     def _config(self, answers: Mapping[str, str]) -> Config | None:
-        """A configuration of these answers, to try them; None if they are invalid, after printing why.
+        """A configuration of these answers, to test them; None if they are invalid, after printing why.
 
         It includes other variables of the environment and .env, such as BLUESKY_SERVICE.
         """
@@ -197,7 +197,7 @@ class Wizard(Struct):
             return None
 
     async def _accepted(self, found: Sequence[Finding]) -> bool:
-        """Show the findings of a try; with a problem, ask whether to keep the answer."""
+        """Show the findings of a test; with a problem, ask whether to keep the answer."""
         for each in found:
             click.echo(streams.wrapped(finding_text(each)))
         if not any(each.state is State.PROBLEM for each in found):
@@ -223,7 +223,7 @@ class Wizard(Struct):
 
 
 def invitation(application: int) -> str:
-    """The link that adds the bot to a server, and as a picture for a phone."""
+    """The link that adds the bot to a server, also as a QR code for a phone."""
     link, picture = invite_url(application), io.StringIO()
     segno.make(link, micro=False).terminal(picture, compact=True)
     return _("Add the bot to a server: {link}\n{picture}", link=link, picture=picture.getvalue())
