@@ -1,5 +1,5 @@
-"""Agents and their turns, the operations people call, and the front ends that call them.
+"""Agents and their turns, the operations for people, and the front ends that call them.
 
-`interfaces` takes a command, `services` does what it asks, `agents` and `upkeep` do what needs a model, `runtime` runs
+`interfaces` takes a command, `services` carries it out, `agents` and `upkeep` do the work of models, `runtime` runs
 them, and `memory` stores the result.
 """

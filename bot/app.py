@@ -1,6 +1,6 @@
-"""The composition root: what all constellations share is created here, once, and passed on.
+"""The composition root: everything that all constellations share is created here, once, and passed on.
 
-`bot.services.composition` makes each constellation.
+`bot.services.composition` creates each constellation.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ _TELL = commit_point("task.failed")
 _FRONT_ENDS = {"discord": "bot.interfaces.discord.frontend", "bluesky": "bot.interfaces.bluesky"}
 """The front ends besides the terminal and the web, which always exist."""
 _NOT_CONNECTED = gettext_noop("not connected: only a chat is running; `carina run` connects it")
-_END_SECONDS = 6.0  # for all that is under way together; then all is closed, and a container is killed after ten
+_END_SECONDS = 6.0  # for all work in progress; then everything is closed, and a container is killed after ten
 _LOOKS_FOR_CONNECTIONS = 100
 
 
@@ -61,9 +61,9 @@ class App(Struct, frozen=True):
     async def run(self, until: Callable[[], Awaitable[object]]) -> None:
         """Serve until `until` returns, then drain: accept nothing new, bring turns to a stored step, send answers."""
         served, shared, router = self.served, self.served.shared, self.served.router
-        speak(lambda: shared.accounts.spoken(PERSON))  # what is said unasked is for the owner
+        speak(lambda: shared.accounts.spoken(PERSON))  # unprompted messages are for the owner
         async with asyncio.TaskGroup() as tasks:
-            await served.privacy.eraser.take_up()  # before anybody's words are used again
+            await served.privacy.eraser.take_up()  # before anybody's messages are used again
             await router.start(tasks, self._tell)
             for name, work in self.long_lived().items():
                 router.supervisor.keep(name, work)
@@ -89,7 +89,7 @@ class App(Struct, frozen=True):
                 await service
 
     def long_lived(self) -> dict[str, Work]:
-        """The work that lasts until the service ends, by task name; constellations and router have their own."""
+        """The tasks that run until the service ends, by name; constellations and the router have their own."""
         served = self.served
         fronts = {front.source.name: functools.partial(self._listen, front) for front in self.fronts}
         return {

@@ -8,7 +8,7 @@ class ToolError(Exception):
 
 
 class UserError(TextError):
-    """Something a person asked for that cannot be done; the text says why and what to do."""
+    """A person's request that cannot be fulfilled; the text says why and what to do."""
 
 
 class ConfigError(TextError):
@@ -16,4 +16,4 @@ class ConfigError(TextError):
 
 
 class CallError(TextError):
-    """A command was called with something it cannot take; the text says what it takes. Exit code 2."""
+    """A command was called with invalid arguments; the text says which are valid. Exit code 2."""

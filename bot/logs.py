@@ -1,8 +1,8 @@
-"""Logs of everything, the standard library's loggers included.
+"""Logs of everything, including the standard library's loggers.
 
-Every line passes the redactor twice (field by field, and once more as it is written), so a secret does not reach
-the log even inside another library's exception. What people wrote is on one line with its control characters
-spelled out, so that it can forge neither a line of the log nor a terminal's colors.
+Every line passes the redactor twice (field by field, and once more as it is written), so a secret does not reach the
+log even inside another library's exception. People's text is put on one line with control characters escaped, so that
+it can forge neither a line of the log nor a terminal's colors.
 """
 
 import json
@@ -140,7 +140,7 @@ def _flat(value: object) -> object:
 
 
 def _printable(character: str) -> str:
-    if character.isprintable() or character in "\u200c\u200d":  # joiners, which emoji and scripts are written with
+    if character.isprintable() or character in "\u200c\u200d":  # joiners, which emoji and some scripts need
         return character
     return " " if character.isspace() else character.encode("unicode_escape").decode("ascii")
 

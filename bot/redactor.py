@@ -1,8 +1,7 @@
 """Keeps secrets out of everything that is stored or sent: they are replaced by value, wherever they occur.
 
-A secret is recognized by its value, not by the name of its field, so it is found in the middle of a URL,
-in an exception's text and in what a model repeats. Logs, outgoing text, transcripts and memory writes go through
-one `Redactor`.
+A secret is recognized by its value, not by the name of its field, so it is found in the middle of a URL, in an
+exception's text and in a model's output. Logs, outgoing text, transcripts and memory writes go through one `Redactor`.
 """
 
 import base64
@@ -16,7 +15,7 @@ T = TypeVar("T")
 
 MASK = "[secret]"
 SHORTEST = 8
-"""Characters; a shorter value would be found inside ordinary words."""
+"""Characters; a shorter value would also be part of ordinary words."""
 
 
 def _base64_forms(raw: bytes) -> set[str]:
@@ -24,8 +23,8 @@ def _base64_forms(raw: bytes) -> set[str]:
     forms = set()
     for before in range(3):
         encoded = base64.b64encode(b"\0" * before + raw).decode("ascii").rstrip("=")
-        first = (before * 8 + 5) // 6  # characters that mix with what stands before it
-        last = (before + len(raw)) * 8 // 6  # the one after these mixes with what follows
+        first = (before * 8 + 5) // 6  # characters mixed with the preceding text
+        last = (before + len(raw)) * 8 // 6  # the character after these mixes with the following text
         core = encoded[first:last]
         forms |= {core, core.replace("+", "-").replace("/", "_")}
     return forms
@@ -59,7 +58,8 @@ class Redactor:
         return self._pattern.sub(MASK, text) if self._pattern else text
 
     def clean(self, value: T) -> T:
-        """The same for text anywhere in dicts (including keys), lists, tuples, sets and bytes; other values stay."""
+        """The value without secrets in any text in dicts (including keys), lists, tuples, sets and bytes; other values
+        stay."""
         return self._clean(value) if self._pattern else value
 
     def _clean(self, value: Any) -> Any:

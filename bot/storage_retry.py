@@ -1,4 +1,4 @@
-"""Retries writes that a database refuses, and reports them meanwhile."""
+"""Retries writes that a database refuses, and reports them in the meantime."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -27,7 +27,7 @@ class _Refusal(Struct, frozen=True):
 
 
 class StorageRetry:
-    """What currently waits because a database refuses it, for the operator."""
+    """The writes that a database currently refuses, for the operator."""
 
     def __init__(self, clock: Clock = utc_now) -> None:
         self._clock = clock
@@ -54,7 +54,7 @@ class StorageRetry:
         )
 
     def note(self, what: str, error: DatabaseRefused, arrivals: int = 0) -> None:
-        """Note a refusal; `arrivals` is how many received messages wait for it."""
+        """Record a refusal; `arrivals` is how many received messages wait for it."""
         since = self._refused[what].since if what in self._refused else self._clock()
         self._refused[what] = _Refusal(since, reason_of(error), arrivals)
 
@@ -70,7 +70,7 @@ async def until_stored(
 ) -> T:
     """Do the work; while the database refuses, note and log that `what` waits, and retry. Other errors are raised.
 
-    For work that may be repeated. `arrivals` says how many received messages wait for it.
+    The work must be repeatable. `arrivals` says how many received messages wait for it.
     """
     noted, attempts = unstored or StorageRetry(), 0
     try:

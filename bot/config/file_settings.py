@@ -136,7 +136,7 @@ I remember what people tell me, and I bring it up when it helps. I never pretend
 I treat what I am told in confidence as told in confidence."""
 
 
-_RECENT_SHARE = 5  # of the changes that a document may have, those that stay when the others are archived
+_RECENT_SHARE = 5  # of the changes that a document may have, those kept when the others are archived
 
 
 class Constellation(Section):
@@ -222,7 +222,7 @@ class Agent(Section):
 
 
 class Sleeptime(patterns.Sleeptime):
-    """The table of the file: a misspelled place is refused there, while a stored group goes on without it."""
+    """The table of the file: it refuses a misspelled place, while a stored group continues without it."""
 
     place: PlaceName = "terminal:local"
     also: tuple[PlaceName, ...] = ()

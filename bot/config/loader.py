@@ -49,7 +49,7 @@ from memory.search.embedding.choice import Choice
 from texts import _, gettext_lazy, gettext_noop
 
 _BLUESKY = "https://bsky.social"
-_LIKE = 0.8  # from when on a name is taken for one of ours; DISCORD_BOT_TOKEN and OPENAI_KEY are
+_LIKE = 0.8  # minimum similarity of a name to count as one of ours; DISCORD_BOT_TOKEN and OPENAI_KEY do
 
 
 def read_dotenv(path: Path, problems: list[str]) -> dict[str, str]:
@@ -108,7 +108,7 @@ class Environment(Section):
     discord_owner: DiscordId = Field(default="", alias="DISCORD_OWNER_ID")
     """Empty if nobody on Discord is the owner."""
     discord_client: DiscordId = Field(default="", alias="DISCORD_CLIENT_ID")
-    """The application with which people sign in to the dashboard; empty if they cannot."""
+    """The application for signing in to the dashboard; empty if that is off."""
     discord_client_secret: Token | None = Field(default=None, alias="DISCORD_CLIENT_SECRET")
     bluesky_handle: Annotated[str, AfterValidator(check_handle)] = Field(default="", alias="BLUESKY_HANDLE")
     bluesky_password: Token | None = Field(default=None, alias="BLUESKY_APP_PASSWORD")
@@ -134,10 +134,10 @@ class Environment(Section):
 
 _NAMES = [str(field.alias) for field in Environment.model_fields.values()]
 _PUBLIC = [name for name in _NAMES if name != "CARINA_FAULT"]
-"""Those that an error may suggest."""
+"""Names that an error may suggest."""
 _ENVIRONMENT = gettext_noop("environment")
 SECRET = re.compile("KEY|TOKEN|SECRET|PASSWORD")
-"""What the name of a variable contains whose value is shown nowhere."""
+"""Parts of variable names whose values are never shown."""
 
 
 class Config(FileSettings, Environment):
@@ -230,7 +230,7 @@ def environment(**more: str) -> dict[str, str]:
 def load_config(environ: Mapping[str, str], cwd: Path, *, beginning: bool = False) -> Config:
     """Read everything once. Raises ConfigError with one line for each problem; none of them shows a secret.
 
-    `beginning`: the file that CARINA_CONFIG names need not be there yet.
+    `beginning`: the file that CARINA_CONFIG names need not exist yet.
     """
     problems: list[str] = []
     dotenv, set_here = read_dotenv(cwd / ".env", problems), {name: value for name, value in environ.items() if value}
@@ -417,7 +417,7 @@ def _check_models(config: Config) -> Iterator[str]:
 
 
 def _check_pairs(config: Config) -> Iterator[str]:
-    """Of each pair, both or neither."""
+    """Of each pair, both must be set or neither."""
     for pair in (
         {"BLUESKY_HANDLE": config.bluesky_handle, "BLUESKY_APP_PASSWORD": config.bluesky_password},
         {"DISCORD_CLIENT_ID": config.discord_client, "DISCORD_CLIENT_SECRET": config.discord_client_secret},
@@ -428,7 +428,7 @@ def _check_pairs(config: Config) -> Iterator[str]:
 
 
 def _check_replica(config: Config) -> Iterator[str]:
-    """It must not copy itself, nor be lost together with the original."""
+    """The replica must not copy itself, nor be lost together with the original."""
     if (found := config.backup.replica) and Path(found).is_relative_to(config.home.absolute()):
         yield unmet(f"{config.file.name}: backup.replica", shown(found), _("a folder outside the data folder"))
     if config.backup.litestream and sys.platform == "win32":

@@ -37,7 +37,7 @@ _EXPECTED = {
 }
 """The expected value, by pydantic's type of error, with values of its context."""
 _MOVED = {"bluesky.apology": "model.apology"}
-"""Where settings are now that had another place in an earlier version."""
+"""The new places of settings that an earlier version had elsewhere."""
 _GIVEN = re.compile(r"mcp\.[^.]+\.(env|headers)\b")
 """Keys for which people may write a secret instead of the name of its variable."""
 _REMOVED = frozenset(
@@ -51,14 +51,14 @@ _SECRET_NAMES = re.compile(r"(?i)token|key|secret|password")
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """The known name that was probably meant; all of them if none is similar."""
+    """The most similar known name; all of them if none is similar."""
     names = sorted(known)
     near = difflib.get_close_matches(name, names, n=1)
     return _('did you mean "{name}"?', name=near[0]) if near else _("known here: {names}", names=", ".join(names))
 
 
 def shown(value: object) -> str:
-    """A found value in a form that may be shown: short, and nothing that looks like a secret."""
+    """A found value in a form that may be shown: short, and without anything that looks like a secret."""
     match value:
         case str() if len(value) > _LONGEST_SHOWN or _LOOKS_SECRET.search(value):
             return ngettext("{count} character of text", "{count} characters of text", len(value))
@@ -82,7 +82,7 @@ def expected(item: ErrorDetails) -> str:
 
 
 def unfit(item: ErrorDetails) -> str:
-    """What is wrong with an argument, for an error of pydantic."""
+    """The problem with an argument, for an error of pydantic."""
     if item["type"] in _EXPECTED:
         return _("expected {expected}", expected=expected(item))
     return item["msg"].removeprefix("Value error, ")
@@ -162,7 +162,7 @@ def _walk(loc: tuple[int | str, ...], data: Any, root: type[BaseModel]) -> tuple
 
 
 def _name(entry: Any, position: int) -> str:
-    """How to name one entry of a list: its name, label or agent, else its number counted from 1."""
+    """The name of one entry of a list: its name, label or agent, else its number counted from 1."""
     keys = ("name", "label", "agent")
     name = next((entry[key] for key in keys if entry.get(key)), None) if isinstance(entry, dict) else None
     return json.dumps(name, ensure_ascii=False) if isinstance(name, str) else str(position + 1)
@@ -183,7 +183,7 @@ def located(text: str, cwd: Path) -> Path:
 
 
 def folder_problem(folder: Path) -> str:
-    """Why this folder cannot be used or created; empty if nothing speaks against it without trying."""
+    """Why this folder cannot be used or created; empty if no reason is known without trying."""
     try:
         standing = next(path for path in (folder, *folder.parents) if _stands(path))
         if not standing.is_dir():

@@ -14,7 +14,7 @@ log = Log(__name__)
 
 
 def runs_for_account() -> bool:
-    """Whether systemd runs for this account: it has a folder of its own then."""
+    """Whether systemd runs for this account, which then has a folder of its own."""
     session = os.environ.get("XDG_RUNTIME_DIR", "")
     return bool(session) and Path(session, "systemd").is_dir()
 

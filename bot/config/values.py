@@ -29,7 +29,7 @@ class Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, defer_build=True)
 
     def as_fields_of(self, kind: type[Struct]) -> dict[str, Any]:
-        """The values whose names are those of fields of a source's settings, as these take them."""
+        """The values whose names are fields of a source's settings, as keyword arguments."""
         there = [each for each in fields(kind) if each.name in type(self).model_fields]
         return {
             each.name: convert(getattr(self, each.name), each.type, strict=False, from_attributes=True)
@@ -96,7 +96,7 @@ def check_cron(text: str) -> str:
 
 
 def check_url(text: str, example: str = "https://example.com") -> str:
-    with suppress(ValueError):  # brackets that do not match, a port that is none
+    with suppress(ValueError):  # unbalanced brackets, or an invalid port
         parts = urlsplit(text)
         if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0 and text.isprintable():
             return text.rstrip("/")

@@ -101,7 +101,7 @@ def make_group(tx: Tx, settings: GroupSettings, now: datetime) -> GroupId:
 
 
 def agents_changed(tx: Tx) -> None:
-    """Look again at what waits for an agent, and withdraw unsent notices that nobody answers where somebody does."""
+    """Recheck messages that wait for an agent, and withdraw unsent notices that none answers where one now does."""
     inbox.agents_changed(tx)
     answered = {group.id for group in agent_groups.groups(tx) if agent_groups.answering(tx, group)}
     for told in ("notice/unattended", "unattended"):

@@ -64,7 +64,7 @@ class ConstellationRuntime:
     def id(self) -> ConstellationId:
         return self.constellation.id
 
-    # ------------------------------------------------------------------ its life
+    # ------------------------------------------------------------------ lifecycle
 
     def keep(self, name: str, work: Work) -> None:
         """Run work in the background while the constellation is open, from `begin` on."""
@@ -99,7 +99,7 @@ class ConstellationRuntime:
         for conversation in self.conversations.values():
             conversation.stop()
 
-    # ------------------------------------------------------------------ what others ask for
+    # ------------------------------------------------------------------ calls from outside
 
     def resume(self) -> None:
         """Something other than a turn queued work: handle whatever waits."""

@@ -88,7 +88,7 @@ class ConversationWorker:
         self._control: TurnControl | None = None
         self._turn: TurnId | None = None
         self._counted: TurnId | None = None
-        """A turn whose counted attempt came to nothing because the database refused writes."""
+        """A turn whose counted attempt failed because the database refused writes."""
         self.woken = asyncio.Event()  # a row arrived since the last look
         self._added = asyncio.Event()
         """Set when a row arrives after the current turn began."""
@@ -148,7 +148,7 @@ class ConversationWorker:
         return ahead
 
     def _ending(self) -> None:
-        """An answer is being stored: the next look finds whatever arrives from here on."""
+        """An answer is being stored: the next look finds everything that arrives from here on."""
         self.woken.clear()
         self._say()
 
@@ -212,7 +212,7 @@ class ConversationWorker:
             self._control = self._turn = None
 
     async def _until_due(self, head: InRow) -> bool:
-        """Wait until the row is due; False when something arrived meanwhile that may go first."""
+        """Wait until the row is due; False if something that may be handled first arrived meanwhile."""
         if head.next_attempt_at is None or (wait := (head.next_attempt_at - self._deps.clock()).total_seconds()) <= 0:
             return True
         self.resting = True
@@ -282,7 +282,7 @@ class ConversationWorker:
             return None
 
     async def _passed(self, head: InRow) -> None:
-        """The caller that waits for this answer stops waiting if the row was dropped or kept for an agent."""
+        """The caller of this message stops waiting if the row was dropped or kept for an agent."""
         if not await self._db.read(lambda rows: _waits(rows, head)):
             self._deps.watch(turn_events.TurnCompleted(TurnId(head.id), self._place))
 
@@ -347,12 +347,12 @@ class ConversationWorker:
         return begin_turn(tx, rows, found, now, near, self._deps.limits.max_steps)
 
     def _may_have_left(self, head: InRow) -> bool:
-        """Whether the reader of direct messages may have left servers since a message of theirs was heard."""
+        """Whether the reader of direct messages may have left servers since their last message there."""
         new = head.kind != "event" and self._deps.clock() - head.received_at < _CHECKED
         return head.audience.startswith("person:") and not new
 
     async def _servers(self, head: InRow) -> Collection[Audience]:
-        """The servers in which the person of direct messages still is, of those in which they were when they wrote."""
+        """The servers that the person of direct messages is still in, of those they were in when they wrote."""
         known = await self._db.read(lambda rows: inbox.place(rows, self._place))
         servers = [each for each in known.within if each.startswith("guild:")] if known is not None else []
         endpoint = self._deps.endpoints.get(place_source(self._place))
@@ -360,7 +360,7 @@ class ConversationWorker:
         return await endpoint.still_in(person, servers) if servers and isinstance(endpoint, Memberships) else ()
 
     def _left(self, tx: Tx, turn: TurnId, servers: Collection[Audience]) -> bool:
-        """Whether whoever hears a turn has left a server since it began: its rows begin anew, without what it saw."""
+        """Whether a reader of a turn has left a server since it began: its rows start over, without what it saw."""
         begun = turns.get(tx, turn)
         left = begun is not None and any(each.startswith("guild:") for each in begun.scope.within - {*servers})
         if left:
@@ -392,7 +392,7 @@ class ConversationWorker:
             await self._spare(turn)
             raise
         except Exception as error:
-            self._next = None  # the attempt may be undone, and this with it
+            self._next = None  # the attempt may be rolled back, and this with it
             _log.exception("turn_failed", turn=turn, place=self._place)
             await self._retries.failed(turn, self._retries.words_of(error))
         finally:
@@ -404,6 +404,6 @@ class ConversationWorker:
 
 
 def _waits(rows: Rows, row: InRow) -> bool:
-    """Whether a row will still be answered, now or later, without anybody's action."""
+    """Whether a row will still be answered, now or later, without manual action."""
     now = inbox.get(rows, row.id)
     return now is not None and now.status is inbox.Status.RECEIVED and not now.over

@@ -42,7 +42,7 @@ _PREVIEW_GONE = commit_point("outbox.preview_gone")
 
 MAX_ATTEMPTS = 8
 """Sends of one row, or reads of an unreadable history, before it is given up."""
-_LONGEST_PAUSE = 60.0  # a changed system clock is noticed then
+_LONGEST_PAUSE = 60.0  # to notice a changed system clock
 _LONGEST_LOOK = 30.0  # between reads of an unreadable history
 _LOOK_BACK = timedelta(minutes=10)  # time before a row was created in which an equal message may be an earlier one
 _UNCLEAR_WAIT, _LONGEST_UNCLEAR = 2.0, 30.0  # seconds before an unclear send is repeated: the first and the longest
@@ -68,16 +68,17 @@ class DeliveryDeps(Struct, frozen=True):
 
 
 class _PlaceQueue(Struct, frozen=True):
-    """What is left in a place: rows to send, in order; without any, the shown previews that no answer will replace."""
+    """The remaining rows of a place: rows to send, in order; without any, the shown previews that no answer will
+    replace."""
 
     rows: list[OutRow]
     orphans: list[OutRow]
     around: "_References | None" = None
-    """What the first row refers to, if it was claimed in the same commit."""
+    """The references of the first row, if it was claimed in the same commit."""
 
 
 class _References(Struct, frozen=True):
-    """What a row refers to: the preview that it replaces, and the platform id of the piece before it."""
+    """The references of a row: the preview that it replaces, and the platform id of the previous piece."""
 
     preview: OutRow | None
     before: str
@@ -154,7 +155,7 @@ class DeliveryWorker:
             await self._recover(row, [found for found in sending if not isinstance(found.detail, UnreadableRow)])
 
     async def _failed_oddly(self, row: OutRow, error: Exception) -> None:
-        """An unexpected error: whether the message was sent is as unknown as after a crash, so recovery is the same.
+        """An unexpected error: as after a crash, it is unknown whether the message was sent, so recovery is the same.
 
         After some attempts the row is given up, so that it blocks neither its place nor the service.
         """
@@ -173,7 +174,7 @@ class DeliveryWorker:
 
     async def _left(self, woken: bool) -> _PlaceQueue:
         """What is left, with the first row claimed if it is due."""
-        reads, self._reads_first = self._reads_first and not woken, False  # what woke it may not be committed yet
+        reads, self._reads_first = self._reads_first and not woken, False  # its row may not be committed yet
         if reads:
             left = await self._db.read(self._unclaimed)
             if not left.rows or left.rows[0].status is not Status.PENDING or self._wait(left.rows[0]) > 0:
@@ -382,7 +383,7 @@ class DeliveryWorker:
 
 
 def _told(rows: Rows, row: OutRow, status: Status, reason: str) -> str:
-    """What the owner is told of a row that was given up. What became impossible is not offered again."""
+    """The notice to the owner about a row that was given up. An impossible retry is not offered again."""
     unclear = status is Status.UNKNOWN
     if isinstance(row.detail, ActDetail):
         words = _("may or may not have been done") if unclear else _("was not done")

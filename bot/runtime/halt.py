@@ -15,7 +15,8 @@ _log = Log("bot.halt")
 
 
 class HaltState:
-    """One for the whole service. When the owner says `phrase` in any place, everything halts; empty for no phrase."""
+    """The halt of the whole service. When the owner says `phrase` in any place, everything halts; empty for no
+    phrase."""
 
     def __init__(self, constellations: Constellations, clock: Clock, phrase: str) -> None:
         self._constellations = constellations
@@ -61,7 +62,7 @@ class HaltState:
         _log.warning("agents_halted", why=why)
 
     async def keep(self) -> None:
-        """Store a new halt, however long that takes; awaited before its message is stored, so that neither is lost."""
+        """Store a new halt, however long it takes; awaited before its message is stored, so that neither is lost."""
         if self.unstored:
             await until_stored("halt", self.store)
 

@@ -34,19 +34,19 @@ from texts import _
 
 _ACCEPT = commit_point("inbox.accept")
 _LOST = commit_point("inbox.lost")
-_ANSWER_SECONDS = 0.02  # that arrivals wait for their answer, to be written to the disk with it
+_ANSWER_SECONDS = 0.02  # the time that arrivals wait for their answer, to share its sync to disk
 
 _log = Log("bot.runtime.intake")
 
 
 class AudienceResolver:
-    """What the hearers of a place may know, including what their linked accounts were told alone."""
+    """Resolves the audiences of a place, including private messages to its readers' linked accounts."""
 
     def __init__(self, people: People) -> None:
         self._people = people
 
     def with_audiences(self, place: Place) -> Place:
-        """The place with the audiences of its hearer's linked accounts."""
+        """The place with the audiences of its reader's linked accounts."""
         own = self.audiences(place.audience)
         return replace(place, within=(*place.within, *own)) if own else place
 
@@ -101,7 +101,7 @@ class Runtime(Protocol):
 
 
 class ConstellationIntake:
-    """Decides what of the arriving notifications is taken, stores it, and wakes the conversations concerned."""
+    """Decides which notifications are accepted, stores them, and wakes the conversations concerned."""
 
     def __init__(
         self, database: Database, routing: RoutingTable, turn_deps: TurnDeps, shared: SharedParts, runtime: Runtime
@@ -111,7 +111,8 @@ class ConstellationIntake:
         self._shared, self._runtime = shared, runtime
 
     async def accept(self, found: Sequence[Notification]) -> None:
-        """Store notifications, all or none; after an unexpected error each alone, and what fails twice is given up."""
+        """Store notifications, all or none; after an unexpected error one by one, and those that fail twice are given
+        up."""
         try:
             await self._accept(found)
         except Exception:
@@ -160,12 +161,13 @@ class ConstellationIntake:
         begun = asked - self._runtime.conversations.keys()
 
         def store() -> Awaitable[tuple[list[AcceptedRow | None], bool]]:
-            """Idle conversations begin their turns in the same commit; the others are woken after it.
+            """Store notifications. Idle conversations begin their turns in the same commit; the others are woken after
+            it.
 
-            After an edit or deletion all are woken later, so that no turn reads what is still to be erased. The same
-            goes for messages from before this process: a turn that ends the process must not take the message with it,
-            since that would be fetched again and again. The commit that ends a turn, and without a language model comes
-            at once, has the disk write the arrivals, too.
+            After an edit or deletion all are woken later, so that no turn reads text that is about to be erased. The
+            same goes for messages from before this process: a turn that crashes the process must not roll back its
+            message, which would be fetched again and again. The commit that ends a turn, which follows at once without
+            a language model, also syncs the arrivals to disk.
             """
             stored = self._database.write(_ACCEPT, take, durable=not begun)
             for place, group in begun:
@@ -187,10 +189,10 @@ class ConstellationIntake:
         """Accept a notification; for a person who opted out, only record how far the place was read."""
         ignored = self._shared.gate.ignored(heard.person, heard.at)
         if heard.kind == Kind.EDIT and ignored:
-            group = None  # it takes away what was learned, and nothing new is learned from it
+            group = None  # it deletes what was learned, and nothing new is learned from it
         elif heard.kind in (Kind.MESSAGE, Kind.REACTION, Kind.PASSED):
             if self._shared.gate.paused(heard.source):
-                return None  # without moving the cursor: a resumed source reads from there
+                return None  # without moving the cursor, because a resumed source reads from there
             if heard.kind == Kind.PASSED or ignored:
                 inbox.note_place(tx, heard, now)
                 return None
@@ -218,7 +220,7 @@ def with_reaction(rows: Rows, heard: Notification) -> Notification:
 
 
 def without_secrets(notification: Notification, redact: Callable[[str], str]) -> Notification:
-    """The notification without values of loaded secrets in its text: they are stored and shown nowhere."""
+    """The notification without loaded secrets in its text, which are never stored or shown."""
     said, extras = notification.speaker, notification.extras
     quoted = extras.quoted
     return replace(

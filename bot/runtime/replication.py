@@ -1,6 +1,6 @@
-"""Runs Litestream beside the service for every database, checks how far behind the replica is, and restores it.
+"""Runs Litestream next to the service for every database, checks how far behind the replica is, and restores it.
 
-What is fetched from a replica becomes a backup like any other (`memory.store.backups`), and is restored as one.
+Data fetched from a replica becomes a backup like any other (`memory.store.backups`), and is restored as one.
 """
 
 import asyncio
@@ -50,7 +50,7 @@ class Replica:
 
     @property
     def file(self) -> Path:
-        """Litestream's configuration file, which people can use, too."""
+        """Litestream's configuration file, which people can use as well."""
         return self.folder.path / "litestream.yml"
 
     def configure(self, databases: Iterable[Path], socket: Path | None = None) -> None:
@@ -151,7 +151,7 @@ async def _run(command: Sequence[str], environment: Mapping[str, str], seconds: 
 
 
 def _erase_what_came_too_late(registry: Path, constellation: Path) -> None:
-    """Repeat erasures that a constellation's copy does not have yet: it may be slightly older."""
+    """Repeat erasures that a constellation's copy does not have yet, because it may be slightly older."""
     with closing(connect(registry)) as raw:
         raw.execute("ATTACH DATABASE ? AS other", (str(constellation),))
         with transaction(raw):

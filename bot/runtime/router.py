@@ -48,7 +48,7 @@ class Router:
         self.supervisor.keep("idle constellations", self.opened.run)
 
     def release(self) -> None:
-        """The halt is over: continue what was stopped, and handle what arrived meanwhile."""
+        """Resume stopped work after a halt, and handle messages that arrived meanwhile."""
         self.supervisor.once("end of a halt", self._go_on())
 
     async def _go_on(self) -> None:
@@ -57,24 +57,24 @@ class Router:
             runtime.resume()
 
     def reachable(self, source: str) -> None:
-        """A platform can be reached, perhaps after an outage: send what waits for it."""
+        """Send queued messages to a platform that is reachable again."""
         for runtime in self.opened:
             self.supervisor.once(f"deliveries to {source}", runtime.source_reachable(source))
 
     def resume(self, constellation: ConstellationId) -> None:
-        """Something other than a turn queued work: handle whatever waits there."""
+        """Handle queued work of a constellation, queued by something other than a turn."""
         if (runtime := self.opened.get(constellation)) is not None:
             runtime.resume()
         else:
             self.supervisor.keep(f"open {constellation}", functools.partial(self._open, constellation))
 
     async def _open(self, constellation: ConstellationId) -> None:
-        """Open a constellation, which resumes whatever waits there."""
+        """Open a constellation, which resumes its waiting work."""
         async with self.opened.use(constellation):
             return
 
     async def drain(self, seconds: float) -> None:
-        """Store what was received, bring turns to a stored step, deliver what is due; for at most `seconds`."""
+        """Store received messages, bring turns to a stored step, deliver what is due; for at most `seconds`."""
         try:
             async with asyncio.timeout(seconds):
                 await self._intake.join()
@@ -97,7 +97,7 @@ class Router:
                 await self._intake.join()
 
     def moved(self, constellation: ConstellationId, turns: Collection[TurnId]) -> None:
-        """These turns were ended or restarted from outside: make them reload, and handle whatever waits."""
+        """Reload turns that were ended or restarted from outside, and handle waiting work."""
         if (runtime := self.opened.get(constellation)) is not None:
             runtime.moved(turns)
 

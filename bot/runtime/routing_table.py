@@ -25,9 +25,9 @@ EVERYWHERE_ELSE = "default"
 
 
 class RoutingTable(Struct, frozen=True):
-    """Which group answers a message: the one that it names, else the one with a keyword in it, else (`for_state`) the
-    one for its person's state, else that of the place's first binding with a rule, else the default. If "@name" is an
-    agent outside that group, a group in which this agent speaks.
+    """Chooses the group that answers a message: the one that it names, else the one with a keyword in it, else
+    (`for_state`) the one for its person's state, else that of the place's first binding with a rule, else the default.
+    If "@name" is an agent outside that group, a group in which this agent speaks.
 
     Routing set by command takes precedence over the configuration and changes while the service runs.
     """
@@ -36,9 +36,9 @@ class RoutingTable(Struct, frozen=True):
     default: GroupId
     decided: dict[str, GroupId] = field(default_factory=dict)
     groups: list[Group] = field(default_factory=list)
-    """With the names and keywords that address them; `heed` reloads them from the store."""
+    """Groups with the names and keywords that address them; `heed` reloads them from the store."""
     names: dict[str, AgentId] = field(default_factory=dict)
-    """Agents by name, reloaded likewise."""
+    """Agents by name, also reloaded by `heed`."""
 
     def heed(self, rows: Rows) -> None:
         """Reload names and keywords of groups, and names of agents."""
@@ -56,8 +56,8 @@ class RoutingTable(Struct, frozen=True):
         return self._with_the_named(text, chosen) if "@" in text and len(self.groups) > 1 else chosen
 
     def group_of(self, notification: Notification) -> GroupId | None:
-        """The group that is to answer: the one that the notification names, else that of the place. For an edit, the
-        one that is to store again what was learned; None where nobody is to do anything."""
+        """The group that answers: the one that the notification names, else that of the place. For an edit, the one
+        that stores learned facts again; None if there is nothing to do."""
         answered = notification.answer and notification.kind in (Kind.MESSAGE, Kind.REACTION)
         if not answered and notification.kind != Kind.EDIT:
             return None
@@ -66,7 +66,7 @@ class RoutingTable(Struct, frozen=True):
         return self(notification.place, notification.text if notification.kind == Kind.MESSAGE else "")
 
     def for_state(self, rows: Rows, said: Notification, usual: GroupId | None, selves: Selves) -> GroupId | None:
-        """The group for the person's state; the usual one if the message names who is to answer."""
+        """The group for the person's state; the usual one if the message names an addressee."""
         there = [group for group in self.groups if group.states]
         if not there or usual is None or said.to or said.person is None or said.kind != Kind.MESSAGE:
             return usual
@@ -97,7 +97,7 @@ class RoutingTable(Struct, frozen=True):
 def _group_for(
     rows: Rows, groups: Sequence[Group], people: tuple[PersonId, ...], scope: Scope, now: datetime
 ) -> GroupId | None:
-    """The first of these groups that is for a person's current state, as far as the scope may know the state."""
+    """The first of these groups for a person's current state, as far as the scope may know the state."""
     wanted = [(group.id, State.model_validate(state)) for group in groups for state in group.states]
     said = person_states.of(rows, people, scope, now).casefold()
     blocks = {

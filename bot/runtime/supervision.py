@@ -1,11 +1,11 @@
-"""The supervisor of everything that lives as long as the service.
+"""The supervisor of all long-lived tasks.
 
 An unexpected exception ends only the attempt: it is logged with its traceback, the work restarts after a growing pause,
-and the owner is told once. Only what nobody can fix while the service runs is raised and ends the process: a wrong
-configuration, and a platform that rejects it (`FATAL`).
+and the owner is told once. Only errors that nobody can fix while the service runs are raised and end the process: a
+wrong configuration, and a platform that rejects it (`FATAL`).
 
 Work on one item (a row of the inbox or outbox, a notification) counts its failures itself and gives the item up; this
-module gets what no item explains.
+module handles all other errors.
 """
 
 import asyncio
@@ -25,10 +25,10 @@ from sources.base import SourceRefused, raise_if_cancelled
 from texts import _, error_text
 
 FATAL = (ConfigError, SourceRefused)
-"""What ends the process: the owner must change something before it can continue."""
+"""Errors that end the process: the owner must change something before it can continue."""
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 300.0
 HEALTHY_SECONDS = 600.0
-"""Work that ran this long before it failed starts with short pauses again, and the owner is told again."""
+"""Work that ran this long before it failed starts over with short pauses, and the owner is told again."""
 
 _TELL_SECONDS = 10.0
 
@@ -40,7 +40,7 @@ TellOwner: TypeAlias = Callable[[str, Exception], Awaitable[None]]
 
 
 class _Start(Struct, frozen=True):
-    """Where work runs once the service has started, who is told, and the context: the owner's, whoever starts work."""
+    """The task group and notifier after the start, and the context variables of the owner for all work."""
 
     tasks: asyncio.TaskGroup
     tell: TellOwner
@@ -55,13 +55,13 @@ class Supervisor:
 
     def __init__(self) -> None:
         self.unstored = StorageRetry()
-        """What waits for a database that refuses writes."""
+        """Writes that wait for a database that refuses them."""
         self.settled = asyncio.Event()
-        """Never stays set: who waits for it looks again when something ended (`settle`)."""
+        """Set briefly whenever something ends, for waiters to look again (`settle`)."""
         self.stopping = False
         """The service is ending: no new turn begins."""
         self.conversations: set[ConversationWorker] = set()
-        """The running ones, of every constellation."""
+        """The running turns, of every constellation."""
         self._started: _Start | None = None
         self._halting: set[asyncio.Task[None]] = set()
         self._halted: set[asyncio.Task[None]] = set()
@@ -112,7 +112,7 @@ class Supervisor:
             task.cancel()
 
     async def halted(self) -> None:
-        """Wait until everything that a halt stopped has ended: what is still ending takes up no new work."""
+        """Wait until everything that a halt stopped has ended, so that nothing takes up new work."""
         if ending := tuple(self._halted):
             await asyncio.wait(ending)
             self._halted.difference_update(ending)
@@ -133,7 +133,7 @@ class Supervisor:
                 raise
             except Exception as error:
                 failures = 1 if time.monotonic() - begun >= HEALTHY_SECONDS else failures + 1
-                # The text of a failed backup says what to do: a traceback would hide it.
+                # A failed backup's text says what to do; a traceback would hide it.
                 why = {"reason": str(error)} if isinstance(error, BackupFailed) else {"exc_info": error}
                 _log.error("task_failed", task=name, failures=failures, again_in=pause_after(failures), **why)
                 raise_if_cancelled()
@@ -169,7 +169,7 @@ async def _once(name: str, work: Coroutine[Any, Any, None]) -> None:
 
 
 async def _told(tell: TellOwner, name: str, error: Exception) -> None:
-    """Notify as supervised work: a failed notice must not end the work that it is about."""
+    """Notify as supervised work: a failed notice must not end the work that it reports."""
     try:
         async with asyncio.timeout(_TELL_SECONDS):
             await tell(name, error)
@@ -183,7 +183,7 @@ def pause_after(failures: int) -> float:
 
 
 def failure_words(name: str, error: Exception) -> str:
-    """The text for the owner; of an unknown error only its type, since its message may quote people."""
+    """The text for the owner; of an unknown error only its type, because its message may quote people."""
     if isinstance(error, BackupFailed):
         return _(
             "The {name} is failing: {why}. I will keep trying at longer and longer intervals.",

@@ -25,7 +25,7 @@ POSTPONE = commit_point("turn.postpone")
 GIVE_UP = commit_point("turn.bury")
 
 GIVEN_UP = gettext_noop("I am sorry, but I could not answer that. Ask me to try again, or send it again.")
-"""What the person is told when their message is given up."""
+"""The notice to a person whose message is given up."""
 SEPARATE_AFTER = 2  # attempts at several rows together
 _LONGEST = 500  # characters of an error
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
@@ -79,7 +79,7 @@ class TurnRetries(Struct, frozen=True):
             self.deps.watch(turn_events.TurnFailed(TurnId(head.id), self.place, again=False))
 
     def words_of(self, error: Exception) -> str:
-        """What an error says, which each of its readers is shown in their language if it is one of the catalog."""
+        """The text of an error, which each reader sees in their language if it is in the catalog."""
         said = join_lazy(": ", (type(error).__name__, reason_of(error)))
         shown = (
             unpacked(self.deps.redact(packed(said))) if isinstance(error, TextError) else self.deps.redact(str(said))

@@ -1,4 +1,4 @@
-"""Begins a turn: assigns waiting rows to an agent of the group, in one unit of work. `bot.agents.turn_end` ends it.
+"""Begins a turn: assigns waiting rows to an agent of the group, in one transaction. `bot.agents.turn_end` ends it.
 
 If no agent of the group is active, the rows wait for one, and people are told once.
 """
@@ -39,9 +39,9 @@ from texts import _
 
 
 class TurnStart(Struct, frozen=True):
-    """A turn to run, and its state if it was begun just now with a single agent.
+    """A turn to run, and its state if it was just begun with a single agent.
 
-    `first`: none of its rows was tried before, and a model is asked next.
+    `first`: none of its rows was tried before, and a model is called next.
     """
 
     turn: TurnId
@@ -54,8 +54,8 @@ def begin_turn(
 ) -> TurnStart:
     """Assign the waiting rows of one speaker to a new turn of an agent, with the blocks they refer to.
 
-    `near` is the similarity of the messages to what members know (`bot.agents.groups.who_answers`).
-    Raises RowUnreadable.
+    `near` is the similarity of the messages to members' knowledge (`bot.agents.groups.who_answers`). Raises
+    RowUnreadable.
     """
     head = rows[0]
     PAYLOAD.require(head.payload)
@@ -99,7 +99,7 @@ def begin_turn(
         tx, turn, agent, prompt.TurnRows(claimed, heard, [Step(1, MessagesJoined(turn.heard), now)])
     )
     move = next_step(material, said=False, max_steps=max_steps)
-    if first and isinstance(move, CallModel):  # read in this unit, to save a hop to another thread
+    if first and isinstance(move, CallModel):  # read in this transaction, to save a hop to another thread
         material = prompt.add_inputs(tx, material)
     return TurnStart(turn.id, (material, move, False), first)
 
@@ -142,11 +142,11 @@ def _brought_blocks(turn: Turn, rows: list[InRow]) -> list[NewBlock]:
     ]
 
 
-# ------------------------------------------------------------------------------------------------- nobody is there
+# ------------------------------------------------------------------------------------------------- no active agent
 
 
 def is_unattended(tx: Tx, rows: list[InRow], found: Team, deps: TurnDeps) -> bool:
-    """Whether no agent of the team is there to answer these rows; then they wait for one.
+    """Whether no agent of the team can answer these rows, which then wait for one.
 
     The person is told when the first message of a conversation waits, at the terminal each time, never in public; the
     owner is told once a day.
@@ -170,7 +170,7 @@ def is_unattended(tx: Tx, rows: list[InRow], found: Team, deps: TurnDeps) -> boo
 
 
 def _tell_owner(tx: Tx, row: InRow, group: Group, notices: Notices, now: datetime, *, told: bool) -> None:
-    if row.audience == OWNER and not is_patrol(row.place):  # the owner asks, and is told there
+    if row.audience == OWNER and not is_patrol(row.place):  # the owner writes, and is told there
         notices = Notices(row.place)
     with notices.reading():
         text = _(

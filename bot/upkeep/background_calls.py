@@ -1,6 +1,6 @@
 """Model calls that nobody waits for (summaries, upkeep): within budgets and a time limit, with their costs recorded.
 
-The cost is recorded when the model has answered, whatever comes of the answer. From its third level on, the rest of a
+The cost is recorded when the model has answered, even if the answer is unusable. From its third level on, the rest of a
 budget is kept for people (`bot.agents.budgets`).
 """
 
@@ -57,7 +57,8 @@ async def people_first(busy: Callable[[], bool]) -> None:
 
 @dataclass
 class NoAnswer(Exception):
-    """No model answered; `reason` is for the owner. `why`: the budget is kept for people, there is none, it failed."""
+    """No model answered; `reason` is for the owner. `why`: the budget is kept for people, there is no model, it
+    failed."""
 
     why: Literal["budget", "offline", "failed"]
     reason: str
@@ -67,7 +68,7 @@ class NoAnswer(Exception):
 
 
 class Background(Struct, frozen=True):
-    """Asks models; `model` returns an agent's, `seconds` is the time limit."""
+    """Calls models; `model` returns an agent's, `seconds` is the time limit."""
 
     model: Callable[[Agent], Awaitable[Model]]
     budgets: Budgets
@@ -91,7 +92,7 @@ class Background(Struct, frozen=True):
     async def ask(
         self, database: Database, agent: Agent, scope: Scope, request: Request, point: Point = SUMMARIES
     ) -> Answer:
-        """The nonempty answer of an agent's model about texts that `scope` hears. Raises NoAnswer."""
+        """The nonempty answer of an agent's model about texts that `scope` may read. Raises NoAnswer."""
         guild = guild_of(scope)
         allowed = await self._allow(database, agent, Spender(None, agent.id, None, guild), request)
         answer: Answer | None = None
@@ -143,7 +144,7 @@ async def _last(model: Model, request: Request) -> Answer | None:
 
 
 class UpkeepDeps(Struct, frozen=True):
-    """What upkeep asks models with: the budgets' rules, its settings, and the folder of texts that replace ours."""
+    """The dependencies of model calls in upkeep: the budgets, its settings, and the folder of prompt overrides."""
 
     background: Background
     settings: Settings
@@ -151,7 +152,7 @@ class UpkeepDeps(Struct, frozen=True):
 
 
 def chosen(agent: Agent, settings: Settings, budgets: Budgets) -> Agent:
-    """The agent with the model that upkeep uses for it."""
+    """The agent with its model for upkeep."""
     own = budgets.model_of(agent)
     if own == OFFLINE and not settings.model:
         return replace(agent, model=OFFLINE)
@@ -159,7 +160,7 @@ def chosen(agent: Agent, settings: Settings, budgets: Budgets) -> Agent:
 
 
 class RunCalls(Struct):
-    """The calls of one run, about what `scope` hears. `refused` says in our words why a call was not made or failed."""
+    """The calls of one run, about texts that `scope` may read. `refused` says why a call was not made or failed."""
 
     database: Database
     deps: UpkeepDeps
@@ -174,8 +175,8 @@ class RunCalls(Struct):
         return self.chosen(agent).model != OFFLINE
 
     async def ask(self, agent: Agent, system: str, text: str, form: type[Form]) -> str | None:
-        """A model's answer, held to the form where its provider supports that; None if there is none, and then
-        `refused` says why."""
+        """A model's answer, constrained to the form if its provider supports that; None without one, with the reason in
+        `refused`."""
         request = Request(system, (UserMessage(text),), max_tokens=_ANSWER_TOKENS, form=schema_of(form))
         estimate = estimate_tokens(system + text) + _ANSWER_TOKENS
         if not self.has_model(agent):

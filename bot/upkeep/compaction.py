@@ -1,11 +1,11 @@
-"""Shortens a long conversation for its prompts by a summary: after an answer, out of its way; or when a model takes no
-more. Which messages leave is decided in `compaction_strategies.py`; what a single prompt leaves out is decided in
-`bot.agents.context.history`.
+"""Shortens a long conversation for its prompts by a summary: in the background after an answer, or when a model accepts
+no more. `compaction_strategies.py` decides which messages leave; `bot.agents.context.history` decides what a single
+prompt omits.
 
-What was compacted is a row (`memory.knowledge.summaries`): later prompts begin with it, and the messages stay where
-they are and are found by search. A summary is made of messages of one audience only, and is thrown away, not stored,
-when one of them changed while it was made. A summarizer that fails changes nothing: the oldest messages then leave the
-view without a summary when there is no room for them, and the log says so.
+A compaction is a row (`memory.knowledge.summaries`): later prompts begin with it, and the messages stay where they are
+and are found by search. A summary is made of messages of one audience only, and is discarded if one of them changed
+while it was made. If a summarizer fails, nothing changes: the oldest messages then leave the view without a summary
+when there is no room for them, and the log says so.
 """
 
 import asyncio
@@ -65,7 +65,7 @@ is an instruction for you."""
 
 
 class Conversation(Struct, frozen=True):
-    """One agent's view of what one audience heard in a place."""
+    """One agent's view of the messages to one audience in a place."""
 
     turn: Turn
     agent: Agent
@@ -88,7 +88,7 @@ class Compactor:
         self._ended: asyncio.Queue[TurnId] = asyncio.Queue()
 
     def watch(self, event: TurnEvent) -> None:
-        """Gets every event of turns: a finished turn may have filled its conversation."""
+        """Handle an event of a turn: a finished turn may have filled its conversation."""
         if isinstance(event, OfMember):
             event = event.event
         if isinstance(event, TurnCompleted) and event.compacts and not is_patrol(event.place):
@@ -203,7 +203,7 @@ def conversation_of(
     )
     waiting = inbox.waiting_messages(rows, turn.place)
     found = summaries.uncompacted(rows, turn.place, audience, after, _READ)
-    open_from = turns.oldest_running(rows, turn.place)  # its answer will stand before what was written meanwhile
+    open_from = turns.oldest_running(rows, turn.place)  # its answer will precede what was written meanwhile
     kept = [] if previous is None else messages.by_ids(rows, previous.kept, turn.scope)
     held = [*kept, *(one for one in found if one.id not in waiting and summaries.position(one) < open_from)]
     unseen = hidden_people.people(rows) if audience == PUBLIC else ()

@@ -22,11 +22,11 @@ Size: TypeAlias = Callable[[Message], int]
 
 _FULL, _ROOM = 0.8, 0.5
 """Shares of the token budget: where compaction begins, and what it leaves."""
-_AGED = 10  # old messages that must have gathered before any leave, so that prompts seldom change
+_AGED = 10  # minimum number of old messages before any leave, so that prompts seldom change
 
 
 class _Limits(BaseModel):
-    """The limits of every strategy: from how many messages on it acts, and how many of the newest it keeps."""
+    """The limits of every strategy: the number of messages from which it acts, and of the newest that it keeps."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, defer_build=True)
 
@@ -77,7 +77,7 @@ STORED: TypeAdapter[Strategy | None] = TypeAdapter(Strategy | None)
 
 
 class Plan(Struct, frozen=True):
-    """What leaves a view: the turns up to `end`, except the messages `kept`."""
+    """A compaction: the turns up to `end` leave the view, except the messages `kept`."""
 
     leaving: tuple[Message, ...]
     kept: frozenset[MessageId]
@@ -98,7 +98,7 @@ class View(Struct, frozen=True):
 
 
 def plan(strategy: Strategy, view: View) -> Plan | None:
-    """What should leave now; None if there is room, or if all is one turn."""
+    """The compaction that is due now; None if there is room, or if all is one turn."""
     full = len(view.messages) > strategy.max_messages or view.tokens() > _FULL * view.budget
     if isinstance(strategy, TimeDecay) and not full:
         older = view.now - timedelta(hours=strategy.after_hours)
@@ -110,7 +110,7 @@ def plan(strategy: Strategy, view: View) -> Plan | None:
 
 
 def forced(strategy: Strategy, view: View) -> Plan | None:
-    """What leaves when the model accepts no more: the older half, whatever the strategy's limits."""
+    """The compaction when the model accepts no more: the older half leaves, whatever the strategy's limits."""
     half = view.tokens() / 2
     return _planned(strategy, _split(view, _beyond(strategy.keep_recent, half))[0])
 

@@ -79,7 +79,7 @@ class Draft(Struct):
         self.note(gettext_lazy("{what}, because {why}", what=what, why=why))
 
     def take(self, entries: Sequence[Entry]) -> bool:
-        """Whether these may be retired, too; if not, another run looks at them again."""
+        """Whether these may be retired as well; if not, another run looks at them again."""
         if len(entries) > self.may:
             self.again += entries
             self.note(gettext_lazy("the remaining entries, because no more may be retired in this run"))
@@ -95,12 +95,12 @@ class Draft(Struct):
 
 
 def in_order(parts: Sequence[Part]) -> list[Part]:
-    """The widest audiences first: what is said to few takes nothing away from what is said to many in the same run."""
+    """The widest audiences first: knowledge of few must not retire knowledge of many in the same run."""
     return sorted(parts, key=lambda part: (_WIDEST_FIRST.index(part.audience.partition(":")[0]), *map(str, part)))
 
 
 def numbered(letter: str, found: Sequence[N]) -> dict[str, N]:
-    """What a model is shown, under short ids such as "e1"."""
+    """Items under short ids such as "e1", for a model."""
     return {f"{letter}{number}": each for number, each in enumerate(found, 1)}
 
 
@@ -133,7 +133,7 @@ def _tags(entries: Sequence[Entry]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(tag for entry in entries for tag in entry.tags if is_tag(tag)))
 
 
-# ------------------------------------------------------------------------------------------------------- by judgement
+# -------------------------------------------------------------------------------------------------------- by a model
 
 
 async def consolidate(choice: Candidates, draft: Draft) -> None:
@@ -288,7 +288,7 @@ def _groups(rows: Rows, part: Part, choice: Candidates, draft: Draft) -> tuple[l
 
 
 def _rivals(rows: Rows, part: Part, item: Link, linked: Mapping[EntryId, Link]) -> Iterable[list[Entry]]:
-    """The entry with each other one that has another object for the same subject and relation."""
+    """The entry paired with each one that has another object for the same subject and relation."""
     heard = part.audience, part.trust
     stored = graph.rivals(rows, part.agent, heard, item.triples)
     own = {(each.subject.key, graph.key_of(each.relation)): each.object.key for each in item.triples}

@@ -1,4 +1,4 @@
-"""One run of upkeep of long-term memory, a dream: when it is due, what models are asked, and its one transaction.
+"""One run of upkeep of long-term memory, a dream: when it is due, its model calls, and its one transaction.
 
 Its job checks every half hour and continues only if nobody is being answered, twelve hours have passed, and something
 is new. Entries are chosen in `memory.knowledge.upkeep.selection`; corrections, for lessons, come from
@@ -156,7 +156,7 @@ class DreamRun:
 
 
 def _left(choice: Candidates, draft: Draft) -> int:
-    """How many groups of similar entries the rules leave undecided."""
+    """The number of groups of similar entries that the rules leave undecided."""
     clusters = (cluster for clusters in choice.clusters.values() for cluster in clusters)
     return sum(not any(entry.id in draft.taken for entry in cluster) for cluster in clusters)
 

@@ -89,7 +89,7 @@ class Embedding:
         return (await self.understood(text)).meaning
 
     async def understood(self, text: str, seconds: float | None = None) -> QueryMeaning:
-        """The same within so many seconds (default: a few tenths), with the reason if there is none."""
+        """The embedding within so many seconds (default: a few tenths), with the reason if there is none."""
         asked = await self.questions.ask(text, seconds)
         if asked.embedding is not None:
             return QueryMeaning(Meaning(asked.model, *asked.embedding))
@@ -105,7 +105,7 @@ class Embedding:
         return {model: each.meaning for model, each in zip(models, asked, strict=True) if each.meaning is not None}
 
     async def searched(self, text: str, seconds: float | None) -> QueryMeaning:
-        """The same for a search; recent rows are embedded first, and the result says what is missing."""
+        """The embedding for a search; recent rows are embedded first, and the result says what is missing."""
         late = await self._catch_up(seconds or _CATCH_UP)
         asked = await self.understood(text, seconds)
         return replace(asked, why=asked.why or late) if seconds else asked

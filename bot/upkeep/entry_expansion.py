@@ -1,4 +1,4 @@
-"""Expansion of entries: stored at once, and written out as focused entries by a model when nobody waits.
+"""Expansion of entries: stored at once, and split into focused entries by a model in the background.
 
 Each is a job, created in the transaction that stores the entry and completed in the one that stores the results: so it
 is done once, even after a crash. The results have the entry's audience, trust and people, and no name or number that it
@@ -46,7 +46,7 @@ _FIRST_WAIT, _LONGEST_WAIT, _GIVEN_UP = timedelta(minutes=1), timedelta(hours=12
 
 
 class _Source(NamedTuple):
-    """What is expanded: its agent, its speaker, and the categories that its audience knows."""
+    """The source: its agent, its speaker, and the categories that its audience knows."""
 
     entry: Entry
     agent: Agent

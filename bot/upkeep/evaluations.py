@@ -31,7 +31,7 @@ from texts import gettext_lazy, gettext_noop, join_lazy
 _JUDGE = commit_point("evaluations.keep")
 
 EVALUATE = "feedback.sessions"
-_MOST = 20  # talks in one run
+_MOST = 20  # conversations in one run
 
 
 RATED = {
@@ -66,7 +66,7 @@ class EvaluationJob(Struct, frozen=True):
         return join_lazy("; ", told) if told else gettext_lazy("no conversation has ended")
 
     async def _judge(self, calls: RunCalls, talk: Talk, agent: Agent, now: datetime) -> Quality | None:
-        """Grade one talk; None if it is left for the next run."""
+        """Grade one conversation; None if it is left for the next run."""
         found, missed = evaluations.by_rules(talk), list[Message]()
         if calls.has_model(agent):
             short = numbered("m", talk.lines)
@@ -87,7 +87,7 @@ class EvaluationJob(Struct, frozen=True):
 
 
 def _judged(text: str, talk: Talk, short: dict[str, Message]) -> tuple[Evaluation, list[Message]]:
-    """A model's grade of a talk, and corrections that no rule had noticed. Raises UnusableAnswer."""
+    """A model's grade of a conversation, and corrections that no rule had noticed. Raises UnusableAnswer."""
     answer = read_answer(text, Judgement)
     known(answer.corrections, {name for name, line in short.items() if line.person is not None})
     failed = [name for name in dict.fromkeys(answer.failed) if name in talk.tools]
@@ -97,7 +97,7 @@ def _judged(text: str, talk: Talk, short: dict[str, Message]) -> tuple[Evaluatio
 
 
 def _note_corrections(tx: Tx, talk: Talk, missed: Sequence[Message], now: datetime) -> None:
-    """Record corrections of the newest answer before each; the first message of a talk corrects nothing."""
+    """Record corrections of the newest answer before each; the first message of a conversation corrects nothing."""
     for line in missed:
         before = [each for each in talk.lines if each.person is None and each.id < line.id]
         if before:

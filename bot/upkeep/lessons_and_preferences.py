@@ -63,7 +63,7 @@ async def learn_lessons(given: Sequence[Correction], draft: Draft) -> None:
 
 
 def _by_rule(part: Part, given: Correction) -> Learn | None:
-    """A correction that says literally what not to do, kept as it is."""
+    """A literal correction of what not to do, stored unchanged."""
     found = _DIRECTION.search(given.text)
     if found is None:
         return None
@@ -72,7 +72,7 @@ def _by_rule(part: Part, given: Correction) -> Learn | None:
 
 
 def _lessons(answer: Lessons, part: Part, short: Mapping[str, Correction], draft: Draft) -> None:
-    """Plan the lessons of an answer that somebody really gave. Raises UnusableAnswer."""
+    """Plan the lessons of an answer that a person really gave. Raises UnusableAnswer."""
     for each in answer.lessons:
         known(each.sources, set(short))
     for each in answer.lessons:
@@ -94,7 +94,7 @@ def _lesson_words(*parts: str) -> str:
 
 
 def _said_reason(reason: str, heard: Sequence[str], draft: Draft) -> str:
-    """The reason, if a person said all of it, perhaps in other forms of the words; else empty."""
+    """The reason, if a person said all of it, possibly in other forms of the words; else empty."""
     known = {word for each in heard for word in content_words(each)}
     if all(any(_alike(word, each) for each in known) for word in content_words(reason)):
         return reason

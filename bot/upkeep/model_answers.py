@@ -16,7 +16,7 @@ T = TypeVar("T", bound="Form")
 _THOUGHT_BEGINS, _THOUGHT_ENDS = re.compile(r"<think>", re.IGNORECASE), re.compile(r"</think>", re.IGNORECASE)
 _BRACKET, _JSON_BEGINS = re.compile(r"[\[{]"), re.compile(r'\{\s*"|\[\s*\{')
 _MOST = 60  # of anything in one answer
-_MOST_BROKEN = 40  # brackets that begin nothing: a model that repeats itself is not read to its end
+_MOST_BROKEN = 40  # brackets that begin nothing: a repetitive answer is not read to its end
 _CONSTRAINABLE = ("type", "properties", "items", "enum", "const", "anyOf", "$ref", "$defs")
 """The part of JSON Schema that every provider with constrained output supports."""
 
@@ -26,7 +26,7 @@ class UnusableAnswer(TextError):
 
 
 class Form(BaseModel):
-    """What an answer, or a part of one, has. Other keys are not read."""
+    """The form of an answer, or of a part of one. Other keys are not read."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True, defer_build=True)
 
@@ -86,7 +86,7 @@ class Relation(Form):
 
 
 class Relations(Form):
-    """Who and what entries speak of, and how these belong together."""
+    """The people and things in entries, and their relations."""
 
     triples: list[SkipValidation[Relation]] = Field(default=[], max_length=4 * _MOST)
 
@@ -97,7 +97,7 @@ class Contradiction(Form):
 
 
 class Contradictions(Form):
-    """Which entries do not hold any more, and by which."""
+    """Entries that are no longer valid, each with the one that replaces it."""
 
     contradictions: list[Contradiction] = Field(default=[], max_length=_MOST)
 
@@ -110,13 +110,14 @@ class FocusedEntry(Form):
 
 
 class ExpandedEntries(Form):
-    """What was saved, as entries of one matter each."""
+    """A saved text as entries of one topic each."""
 
     entries: list[SkipValidation[FocusedEntry]] = Field(default=[], max_length=_MOST)
 
 
 class Judgement(Form):
-    """How a talk went: tools that helped, tools that failed or were missed, and messages that set something right."""
+    """The outcome of a conversation: tools that helped, tools that failed or were missed, and messages that corrected
+    something."""
 
     quality: Literal["good", "fair", "poor"]
     worked: list[str] = Field(default=[], max_length=_MOST)
@@ -138,7 +139,7 @@ class DayDigest(Form):
 
 
 def read_answer(text: str, form: type[T]) -> T:
-    """The one JSON object in an answer that has keys of the form. UnusableAnswer quotes nothing of it."""
+    """The one JSON object in an answer that has keys of the form. UnusableAnswer does not quote it."""
     answered = _THOUGHT_BEGINS.split(_THOUGHT_ENDS.split(text)[-1])[0]
     found = list(_objects(answered))
     fitting = [each for each in found if each.keys() & form.model_fields.keys()]

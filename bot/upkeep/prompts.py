@@ -166,7 +166,7 @@ def _corrected(each: Correction) -> PromptText:
 
 
 def talk_text(lines: Mapping[str, Message], tools: Sequence[str], failures: Sequence[str]) -> PromptText:
-    """A talk under short ids, with the tools that were used."""
+    """A conversation under short ids, with the tools that were used."""
     said = [
         say("{id} ({who}): {said}", id=short, who=who, said=_within(short, line(each.text, 400)))
         for short, each in lines.items()

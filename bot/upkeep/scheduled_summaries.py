@@ -395,7 +395,7 @@ def _week_extract(days: Sequence[ConstellationSummary]) -> DayDigest:
 
 
 def _names(heard: Sequence[Message]) -> list[str]:
-    """Everybody under the name that they used last."""
+    """Everybody under their latest name."""
     names = {message.person or message.speaker: message.speaker for message in heard}
     return [one_line(name, 40) for name in dict.fromkeys(names.values()) if name]
 

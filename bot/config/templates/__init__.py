@@ -1,4 +1,4 @@
-"""Configuration files to begin with (`carina init`), and what agents begin with where nobody wrote anything else."""
+"""Configuration files to start with (`carina init`), and the defaults of agents without a configuration."""
 
 import json
 import tomllib
@@ -11,7 +11,7 @@ from bot.config.file_settings import Agent
 
 @cache
 def beginning_texts() -> str:
-    """What agents, their blocks and groups say that come with the program, in lower case: no words of any person."""
+    """The texts of agents, blocks and groups that ship with the program, in lower case: no person's words."""
     files = [file.read_text("utf-8") for file in resources.files(__name__).iterdir() if file.name.endswith(".toml")]
     starters = [json.dumps(tomllib.loads(text), ensure_ascii=False) for text in files]
     templates = [full_description(template.description, template.schema) for template in TEMPLATES.values()]
