@@ -147,17 +147,21 @@ LEAD = Pattern(
     re.IGNORECASE,
 )
 CORRECTS = Pattern(
-    r"^(?:no|nope|actually|correction|sorry|i meant|that['’]s wrong|that is wrong|not true"
-    r"|nein|doch|eigentlich|falsch|das stimmt nicht|korrektur|違う|違います|いや|いいえ|やっぱり|実は)\s*"
-    r"(?:[,.:;!、。-]\s*|\s+(?=i\b|ich\b|my\b|mein|call|nenn|it['’]?s\b|it is\b|es ist\b|ist (?:es|sie|er)\b))",
+    r"^(?:(?:no|nope|actually|correction|i meant|that['’]s wrong|that is wrong|not true"
+    r"|nein|doch|eigentlich|falsch|das stimmt nicht|korrektur|違う|違います|いや|いいえ|やっぱり|実は)\s*[,.:;!、。-]\s*"
+    r"|(?:no|nope|actually|correction|sorry|i meant|nein|doch|eigentlich|korrektur)[\s,.:;!-]+"
+    r"(?=i\b|ich\b|my\b|our\b|the\b|mein|unser|call|nenn|it['’]?s\b|it is\b|es ist\b|ist (?:es|sie|er)\b))",
     re.IGNORECASE,
 )
-"""How a correction begins."""
+"""How a correction begins. "Sorry, got distracted" is none."""
 VALUE_ALONE = Pattern(
     r"(?:(?:it|that)(?:['’]?s| is) |(?:es|das|sie|er) ist |ist (?:es|sie|er) )?"
-    r"(?!(?:thanks?|thank|please|wait|stop|sorry|never|not?|yes|ok|okay|it|that|this|i|you|he|she|we|they|my|your|wrong"
-    r"|right|true|fine|enough|danke|bitte|halt|nicht|nein|ja|doch|das|es|ich|du|er|sie|wir|mein|dein|falsch|richtig"
-    r"|egal|genug)\b)(?P<x>[\w'’.-]{1,40}(?: [\w'’.-]{1,40})?)",
+    r"(?!(?:thanks?|thank|please|wait|stop|sorry|never\w*|not?|yes|ok|okay|it|that|this|i|you|he|she|we|they|my|your|wrong"
+    r"|right|true|fine|enough|later|now|today|tonight|tomorrow|nothing|nobody|none|really|all|just|maybe|done|way|good"
+    r"|hello|hi|bye|go|got|get|back|forget|remind|show|cancel|delete|remove|add|set|tell|give|leave|let['’]?s?|can|could"
+    r"|will|would|do|don['’]?t|danke|bitte|halt|nicht|nein|ja|doch|das|es|ich|du|er|sie|wir|mein|dein|falsch|richtig|egal"
+    r"|genug|später|jetzt|heute|morgen|nichts|niemand|alles|klar|gerne?|schon|vielleicht|fertig|hallo|gute[nr]?|kannst"
+    r"|lösche?|vergiss|zeige?|erinnere?|lass)\b)(?P<x>[\w'’.-]{1,40}(?: [\w'’.-]{1,40})?)",
     re.IGNORECASE,
 )
 """A correction that says no more than another value: "no, it's red"."""

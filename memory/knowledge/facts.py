@@ -133,14 +133,19 @@ def of_subject(rows: Rows, source: Source) -> list[Fact]:
     return to_fact.all(rows, sql, (source.agent, source.audience, source.person))
 
 
-def said_before(rows: Rows, source: Source, *, past_questions: bool = False) -> frozenset[FactId]:
-    """The facts of the person's last message there before this one in the same session, and of this one. With
-    `past_questions`, questions between the two do not count."""
+def said_before(rows: Rows, source: Source, *, alone: bool = False) -> frozenset[FactId]:
+    """The facts of the person's last message there before this one in the same session, and of this one.
+
+    With `alone`, for what may be a value alone, questions between the two do not count; and after a question of ours
+    there are none, since it is the answer to that.
+    """
     sql = """SELECT fact_id FROM fact_sources WHERE session_id = :session AND message_id IN (:message,
              (SELECT max(b.id) FROM messages m JOIN messages b ON b.person_id = m.person_id AND b.place_id = m.place_id
               WHERE m.id = :message AND b.id < m.id AND b.role = 'user'
-                AND NOT (:past AND rtrim(b.content) GLOB '*[?？]')))"""
-    given = {"session": source.session, "message": source.message, "past": past_questions}
+                AND NOT (:alone AND (rtrim(b.content) GLOB '*[?？]' OR coalesce((
+                  SELECT rtrim(content) GLOB '*[?？]' FROM messages WHERE place_id = m.place_id AND id < m.id
+                    AND role = 'assistant' AND content <> '' ORDER BY id DESC LIMIT 1), 0)))))"""
+    given = {"session": source.session, "message": source.message, "alone": alone}
     found = rows.all(sql, given)
     return frozenset(FactId(row["fact_id"]) for row in found)
 
@@ -416,7 +421,7 @@ def learn(tx: Tx, said: Iterable[Statement], source: Source, now: datetime) -> l
 
 
 def _learn(tx: Tx, said: Statement, source: Source, now: datetime) -> LearnedFact:
-    before = said_before(tx, source, past_questions=said.only_replaces) if said.corrects else frozenset()
+    before = said_before(tx, source, alone=said.only_replaces) if said.corrects else frozenset()
     known = of_subject(tx, source)
     said = _completed(said, [fact for fact in known if fact.id in before])
     found = decide(said, source, known, before)

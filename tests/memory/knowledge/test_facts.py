@@ -206,6 +206,17 @@ def test_a_correction_right_after_replaces_what_was_said_with_the_same_verb(
     assert told(tx, *said) == left
 
 
+@pytest.mark.parametrize(("answer", "left"), [("Noted.", "water"), ("Blue. Tea or coffee?", "blue")])
+def test_what_answers_a_question_of_ours_is_no_other_value(tx: Tx, answer: str, left: str) -> None:
+    first = taken(tx, 1, "my favorite color is blue")
+    facts.learn(tx, extraction.statements("my favorite color is blue", own=True), source(message=first.message), NOON)
+    place = None, "Star", answer, "discord", None, GUILD, Trust.AGENT, NOON, "assistant"
+    messages.add(tx, messages.NewMessage(HALL.id, *place))
+    then = taken(tx, 2, "no, water").message
+    facts.learn(tx, extraction.statements("no, water", own=True), source(message=then), NOON)
+    assert texts(tx) == [f"favorite color is {left}"]
+
+
 def test_a_correction_later_replaces_nothing(tx: Tx) -> None:
     first, then = taken(tx, 1, "I like jazz").message, taken(tx, 2, "no, I like blues").message
     facts.learn(tx, [said("likes jazz", PREFERENCE)], source(1, message=first), NOON)
