@@ -305,12 +305,12 @@ def _end(intent: Intent, context: Context) -> Lines:
     tools = [tool for tool in every or tools if tool in context.turn.tools] or tools[:1]
     rows = _rows(tools, context, days=366)
     named = _named(intent.text, rows, context)
-    if every:  # only a due reminder can be postponed, and a step ends with its task
+    if every:  # only a due reminder can be postponed, a step ends with its task, and timers are easily set again
         ids = {row.id for row in named}
         named = [row for row in named if row.under not in ids and (row.rang or operation != "snooze")]
-        many = intent.act == "cancel_all" and len(named) > 1 and not intent.text  # timers are easily set again
-        if many and (ask := context.language.say("cancel_ask")) not in context.turn.answered:
-            return Lines("\n".join([ask, *map(context.listed, named[:_MOST_ROWS])]))
+        sure = intent.text or (intent.other and context.language.say("cancel_ask") in context.turn.answered)
+        if not sure and intent.act == "cancel_all" and (len(named) > 1 or (named and intent.name not in every)):
+            return Lines("\n".join([context.language.say("cancel_ask"), *map(context.listed, named[:_MOST_ROWS])]))
         if not (rows or intent.text):
             return _list(Intent("list", name=intent.name), context)
     else:  # the last due one is done or postponed, a future one is canceled or moved

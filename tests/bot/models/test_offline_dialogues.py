@@ -279,6 +279,24 @@ def test_all_of_a_kind_is_put_off_or_done(said: str, ended: list[tuple[str, str,
     assert calls == ended
 
 
+def test_a_question_to_somebody_else_is_no_question_to_who_wants_all_canceled() -> None:
+    Agenda.calls.clear()
+    talk = Talk(Several(), tools=(*TOOLS, *SKILLS))
+    for person in ("Ana", "Ben"):
+        assert talk.say("cancel all reminders", speaker=person).startswith("Should I cancel all of these?")
+    assert talk.say("yes", speaker="Ben").startswith("Canceled: “call mum”.")
+
+
+@pytest.mark.parametrize("listed", ["what's on today?", "what timers are running?"])
+def test_what_was_not_listed_is_canceled_only_after_a_question(listed: str) -> None:
+    class Later(Agenda):
+        reminders: ClassVar[list[dict[str, str]]] = [{"id": "7", "text": "tea", "at": "2026-12-05T15:00:00Z"}]
+
+    talk = Talk(Later(), tools=(*TOOLS, *SKILLS))
+    talk.say(listed)
+    assert talk.say("cancel them all").startswith("Should I cancel all of these?\n- tea")
+
+
 @pytest.mark.parametrize(
     ("said", "call", "answer"),
     [
