@@ -26,6 +26,8 @@ NONE = "none"
 """In place of a time or a task: remove it."""
 _BEFORE_DATE = re.compile(r"\b(for|before|after|of|the|für|vor|nach|den|der)$", re.IGNORECASE)
 """Words that say nothing without the date behind them, as in "buy tickets for Friday"."""
+_NOT_DUE = re.compile(r"\b(from|about|since|last|to|über|von|vom|seit|letzten)$", re.IGNORECASE)
+"""Words before a date that is no deadline, as in "the mail from Monday"."""
 _TIMES: Mapping[int, str] = {}  # if nothing is due
 
 
@@ -123,8 +125,9 @@ def split_title(title: str, now: datetime, zone: str) -> tuple[str, str]:
         found = find_when(title, now, zone, alone=DAY_END)
         if found is None or not isinstance(found.trigger, DateTrigger):
             return title, ""
-        if (rest := found.rest.rstrip(" ,;:")) and " ".join(title.split()).startswith(rest):
-            return title if _BEFORE_DATE.search(rest) else rest, found.said
+        rest = found.rest.rstrip(" ,;:")
+        if rest and " ".join(title.split()).startswith(rest) and not _NOT_DUE.search(rest):
+            return title if _BEFORE_DATE.search(rest) else rest.removesuffix(" by"), found.said
     return title, ""
 
 

@@ -21,7 +21,7 @@ from bot.services.memory.context import Preview
 from bot.services.people.approvals import RequestRow
 from bot.services.people.place_settings import MODES
 from bot.services.people.privacy import PersonCounts
-from bot.services.people.tasks import TaskRow, as_tree
+from bot.services.people.tasks import TaskRow, as_tree, typed_due
 from bot.services.registry import Operation
 from bot.services.results import Result
 from bot.services.system.jobs import JobRow
@@ -221,9 +221,9 @@ async def schedule(ctx: Context) -> Response:
 
 def _present(task: TaskRow) -> str:
     """The values that a form for changing a task begins with."""
-    due = "" if task.due is None else f"{task.due:%Y-%m-%d}{'' if task.due.time() == DAY_END else f' {task.due:%H:%M}'}"
     fields = "\n".join(f"{name}={value}" for name, value in task.fields.items())
-    given = {"task": task.id, "title": task.text, "notes": task.notes, "state": task.status, "due": due}
+    given = {"task": task.id, "title": task.text, "notes": task.notes, "state": task.status}
+    given["due"] = typed_due(task.due)
     return urlencode({**given, "priority": task.priority, "under": task.step_of, "field": fields})
 
 

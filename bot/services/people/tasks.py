@@ -27,7 +27,7 @@ from memory.people.audience import Scope
 from memory.store.database import Rows, Tx, Value
 from memory.store.errors import Refused
 from scheduler.zones import zone_of
-from texts import _, gettext_noop, ngettext, ngettext_noop
+from texts import DAY_END, _, gettext_noop, ngettext, ngettext_noop
 
 _CHANGES = Options(keeps=True, formerly=("tasks.move",))
 
@@ -128,6 +128,11 @@ class TaskRow(Row):
         return f"{markup.text(self.text)}{f' – {told}' if told else ''}"
 
 
+def typed_due(due: datetime | None) -> str:
+    """When a task is due, as the form that changes it shows it; taken as it is, though it is over."""
+    return "" if due is None else f"{due:%Y-%m-%d}{'' if due.time() == DAY_END else f' {due:%H:%M}'}"
+
+
 def as_tree(rows: Sequence[TaskRow]) -> list[tuple[int, TaskRow]]:
     """The tasks as a tree: each with its depth, below its parent task."""
     return tree(rows, lambda each: (each.id, each.step_of))
@@ -184,8 +189,9 @@ class TaskLists(ZonedService, frozen=True):
         now, zone = self.clock(), self.zone_of(tx, caller)
         found = self._reach(tx, caller, done=arguments.state is Status.OPEN)
         task = find_task(found, arguments.task)
+        due = "" if arguments.due == typed_due(TaskRow.of(task, zone).due) else arguments.due
         wanted = TaskChanges(
-            arguments.title, arguments.notes, arguments.state, arguments.priority, arguments.due,
+            arguments.title, arguments.notes, arguments.state, arguments.priority, due,
             under=arguments.under, after=arguments.after, fields=_fields(arguments.field),
         )  # fmt: skip
         same = {"title": task.title, "notes": task.notes, "fields": tasks.with_fields(task, {})}

@@ -1,13 +1,13 @@
 """Tasks in steps: under each other, moved, and made again from templates; everybody has their own."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
 from bot.errors import UserError
 from bot.services.caller import Caller, owner_at_terminal
-from bot.services.people.tasks import TaskLists
+from bot.services.people.tasks import TaskLists, typed_due
 from bot.services.results import Markdown, Plain, Result
 from memory.agenda import tasks
 from memory.agenda.tasks import Task
@@ -56,6 +56,13 @@ async def desk(database: Database) -> Harness:
         ("buy the Sunday Times", "buy the Sunday Times", False),
         ("water plants every monday", "water plants every monday", False),
         ("friday", "friday", False),
+        ("finish the book by tomorrow", "finish the book", True),
+        ("reply to the mail from Monday", "reply to the mail from Monday", False),
+        ("talk about tomorrow", "talk about tomorrow", False),
+        ("write the minutes of last Monday", "write the minutes of last Monday", False),
+        ("set the alarm to 7:30", "set the alarm to 7:30", False),
+        ("auf die Mail von Montag antworten", "auf die Mail von Montag antworten", False),
+        ("Notizen vom Montag", "Notizen vom Montag", False),
     ],
 )
 async def test_a_title_that_ends_with_a_date_is_due_then(desk: Harness, title: str, kept: str, *, due: bool) -> None:
@@ -63,6 +70,18 @@ async def test_a_title_that_ends_with_a_date_is_due_then(desk: Harness, title: s
     assert (made["text"], made["due"] is not None) == (kept, due)
     exact = (await desk("tasks.add", title=title, due="none")).data()
     assert (exact["text"], exact["due"]) == (title, None)
+
+
+@pytest.mark.parametrize("past", [timedelta(days=2), timedelta(minutes=30, seconds=20)])
+async def test_a_task_that_is_overdue_is_changed_by_a_form_that_shows_when_it_was_due(
+    desk: Harness, database: Database, past: timedelta
+) -> None:
+    sql = "UPDATE tasks SET due_at = ? WHERE title = 'buy boxes'"
+    await database.write(SETUP, lambda tx: tx.run(sql, (NOW - past,)))
+    row = next(each for each in (await desk("tasks.list")).data() if each["text"] == "buy boxes")
+    shown = typed_due(datetime.fromisoformat(row["due"]))
+    changed = (await desk("tasks.change", task="buy boxes", due=shown, notes="at the market")).data()
+    assert (changed["notes"], changed["due"]) == ("at the market", row["due"])
 
 
 @pytest.mark.parametrize("under", ["move house", "pack books", "buy boxes"])
