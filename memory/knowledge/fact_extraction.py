@@ -146,11 +146,11 @@ LEAD = Pattern(
     r"|ja|also|und|aber|übrigens|hallo)\b[,:]?\s+)+",
     re.IGNORECASE,
 )
+_SAID_THEN = r"(?=i\b|ich\b|my\b|our\b|the\b|mein|unser|call|nenn|it['’]?s\b|it is\b|es ist\b|ist (?:es|sie|er)\b)"
 CORRECTS = Pattern(
     r"^(?:(?:no|nope|actually|correction|i meant|that['’]s wrong|that is wrong|not true"
-    r"|nein|doch|eigentlich|falsch|das stimmt nicht|korrektur|違う|違います|いや|いいえ|やっぱり|実は)\s*[,.:;!、。-]\s*"
-    r"|(?:no|nope|actually|correction|sorry|i meant|nein|doch|eigentlich|korrektur)[\s,.:;!-]+"
-    r"(?=i\b|ich\b|my\b|our\b|the\b|mein|unser|call|nenn|it['’]?s\b|it is\b|es ist\b|ist (?:es|sie|er)\b))",
+    r"|nein|doch|eigentlich|falsch|das stimmt nicht|korrektur|違う|違います|いや|いいえ|やっぱり|実は)\s*"
+    rf"(?:[,.:;!、。-]\s*|\s+{_SAID_THEN})|sorry[\s,.:;!-]+{_SAID_THEN})",
     re.IGNORECASE,
 )
 """How a correction begins. "Sorry, got distracted" is none."""

@@ -222,6 +222,14 @@ async def test_a_command_after_a_slash_is_done_in_the_chat(s: Site) -> None:
     assert len(await s.call("inbox.list")) == 1
 
 
+async def test_a_command_that_is_sent_again_because_no_answer_came_is_done_once(s: Site) -> None:
+    form = {"csrf": s.csrf, "text": "/tasks add pay rent", "id": "0" * 32}
+    for _again in range(2):
+        answer = await s.browser.post("/chat/Carina", data=form, headers={"HX-Request": "true"})
+        assert "Added: pay rent" in answer.text
+    assert len(await s.call("tasks.list")) == 1
+
+
 @pytest.mark.parametrize("zone", ["Pacific/Kiritimati", "Pacific/Pago_Pago"])  # whose dates are never the same
 async def test_costs_are_of_days_of_the_reader(s: Site, zone: str) -> None:
     await s.call("quiet", zone=zone)

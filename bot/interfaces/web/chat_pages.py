@@ -15,8 +15,10 @@ from bot.interfaces.web.render import render
 from bot.interfaces.web.request import FAILURES, Context, offered, outcome
 from bot.interfaces.web.request_checks import MOST_WITH_FILES
 from bot.services.caller import PlaceScope, Via
+from bot.services.idempotent_requests import IdempotentRequest, StoredResponse
 from bot.services.results import Result
 from memory.people.audience import OWNER, Scope
+from memory.people.web_keys import RequestState
 from memory.queue.payloads import Attachment
 from memory.store.records import replace
 from sources.api import DASHBOARD
@@ -50,13 +52,14 @@ async def chat(ctx: Context) -> Response:
     if ctx.request.method == "POST":
         fields, files = await _composed(ctx)
         text, key = fields.get("text", "").replace("\r\n", "\n"), fields.get("id", "")
+        key = key if _KEY.fullmatch(key) else ""
         if not files and (typed := _COMMAND.fullmatch(text.rstrip())):
-            shown = await _run(ctx, [typed["word"].lower(), *(typed["rest"] or "").split()])
+            shown = await _run(ctx, [typed["word"].lower(), *(typed["rest"] or "").split()], key)
             if ctx.part:
                 return HTMLResponse(render("chat_told.html", **shown), headers={"X-Told": "yes"})
             told = shown["words"]
         else:
-            asked = await ctx.web.talk.say(to, text, f"page-{key}" if _KEY.fullmatch(key) else "", received(files))
+            asked = await ctx.web.talk.say(to, text, f"page-{key}" if key else "", received(files))
     words = ctx.query("text").strip()
     lines = await ctx.web.talk.history(to, _LINES, words, ctx.number("at"))
     if ctx.part and asked:
@@ -75,8 +78,11 @@ async def chat(ctx: Context) -> Response:
     )
 
 
-async def _run(ctx: Context, words: list[str]) -> dict[str, str]:
-    """What a command after a slash comes to: words for the chat, and a link to what does more than a line can."""
+async def _run(ctx: Context, words: list[str], key: str) -> dict[str, str]:
+    """What a command after a slash comes to: words for the chat, and a link to what does more than a line can.
+
+    What is sent again under its key, because no answer came, is done once.
+    """
     known = offered(ctx)
     known |= {each.name.rpartition(".")[0]: each for each in known.values() if each.default}
     size = next((size for size in (3, 2, 1) if ".".join(words[:size]) in known), 0)
@@ -89,8 +95,20 @@ async def _run(ctx: Context, words: list[str]) -> dict[str, str]:
     if declared.asks or bool(rest) < len(needed) or (rest and not takes) or "--" in rest:
         form = {"to": f"/commands/{declared.name}", "label": _(declared.summary)}
         return {"words": _("This command needs more than a line:"), **form}
-    came = await ctx.act(declared.name, {takes[0].name: rest} if rest else {}, {})
-    return {"words": await ctx.words(came, numbered=True), "to": "", "label": ""}
+    once = None
+    if declared.changes and key and ctx.key is not None:
+        once = IdempotentRequest.of(ctx.key.id, key, " ".join(words).encode())
+    state = RequestState.NEW if once is None else await ctx.web.once.begin(once)
+    if isinstance(state, StoredResponse):
+        told = state.body.decode()
+    elif state is RequestState.NEW:
+        came = await ctx.act(declared.name, {takes[0].name: rest} if rest else {}, {})
+        told = await ctx.words(came, numbered=True)
+        if once is not None:
+            await ctx.web.once.end(once, (200, told.encode()))
+    else:
+        told = _("This was sent before. Check whether it was done.")
+    return {"words": told, "to": "", "label": ""}
 
 
 async def _composed(ctx: Context) -> tuple[dict[str, str], list[Attachment]]:

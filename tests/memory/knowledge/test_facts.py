@@ -20,7 +20,7 @@ from memory.queue.notifications import Place
 from memory.store.database import Tx
 from memory.store.ids import AgentId, FactId, MessageId, PersonId, PlaceId, SessionId
 from memory.store.records import replace
-from tests.memory.parts import ANN, BOB, GUILD, HALL, NOON, STAR, store, taken
+from tests.memory.parts import ANN, BOB, GUILD, HALL, NOON, STAR, a_turn, spoken, store, taken
 
 MOON = AgentId("agt_moon")
 OWNERS = PersonId("discord:olga")
@@ -210,8 +210,7 @@ def test_a_correction_right_after_replaces_what_was_said_with_the_same_verb(
 def test_what_answers_a_question_of_ours_is_no_other_value(tx: Tx, answer: str, left: str) -> None:
     first = taken(tx, 1, "my favorite color is blue")
     facts.learn(tx, extraction.statements("my favorite color is blue", own=True), source(message=first.message), NOON)
-    place = None, "Star", answer, "discord", None, GUILD, Trust.AGENT, NOON, "assistant"
-    messages.add(tx, messages.NewMessage(HALL.id, *place))
+    messages.add(tx, spoken(a_turn(), answer))
     then = taken(tx, 2, "no, water").message
     facts.learn(tx, extraction.statements("no, water", own=True), source(message=then), NOON)
     assert texts(tx) == [f"favorite color is {left}"]
