@@ -212,6 +212,7 @@ async def test_a_command_after_a_slash_is_done_in_the_chat(s: Site) -> None:
         ("/remind me", 'href="/commands/remind.me"'),
         ("/privacy erase", 'href="/commands/privacy.erase"'),
         ("/task", "There is no /task in this chat."),
+        ("/agent export Carina", "[[agents]]"),
         ("/help", "a slash, such as /tasks"),
     ):
         form = {"csrf": s.csrf, "text": text}

@@ -12,7 +12,7 @@ from starlette.responses import HTMLResponse, Response
 from bot.interfaces.web.conversations import Answer, AnswerStage, Conversation, PartialAnswer
 from bot.interfaces.web.refusals import Refusal
 from bot.interfaces.web.render import render
-from bot.interfaces.web.request import FAILURES, Context, offered, outcome
+from bot.interfaces.web.request import FAILURES, Context, arguments, offered, outcome
 from bot.interfaces.web.request_checks import MOST_WITH_FILES
 from bot.services.caller import PlaceScope, Via
 from bot.services.idempotent_requests import IdempotentRequest, StoredResponse
@@ -102,8 +102,9 @@ async def _run(ctx: Context, words: list[str], key: str) -> dict[str, str]:
     if isinstance(state, StoredResponse):
         told = state.body.decode()
     elif state is RequestState.NEW:
-        came = await ctx.act(declared.name, {takes[0].name: rest} if rest else {}, {})
-        told = await ctx.words(came, numbered=True)
+        came = await ctx.act(declared.name, arguments(declared, {takes[0].name: rest}) if rest else {}, {})
+        written = came.document if isinstance(came, Result) and not declared.changes else ""
+        told = written or await ctx.words(came, numbered=True)
         if once is not None:
             await ctx.web.once.end(once, (200, told.encode()))
     else:
