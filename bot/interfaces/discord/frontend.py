@@ -62,8 +62,7 @@ def connect(config: Config, served: ServedConstellations, services: Services) ->
         return int(stored)
 
     async def never_wrote() -> Mapping[PersonId, datetime | None]:
-        """People whose direct messages are searched for missed ones: the owner, admins, and people allowed by name or
-        code."""
+        """People whose direct messages are searched: the owner, admins, and people allowed by name or code."""
         rules = access.rules
         allowed = {*settings.allow.persons, *_persons(rules, Rule.ALLOW)} - set(_persons(rules, Rule.DENY))
         in_charge = {*config.discord.admins.persons} | ({config.discord_owner} if config.discord_owner else set())
