@@ -16,7 +16,7 @@ from memory.blocks.changes import SYSTEM, Change, person_writer
 from memory.blocks.containers import parts_of
 from memory.blocks.history import ChangeLog
 from memory.blocks.repair import open_block
-from memory.blocks.revert import Hand
+from memory.blocks.revert import Editor
 from memory.blocks.schema_paths import SAVED
 from memory.blocks.schemas import ListSchema, TextSchema
 from memory.knowledge import entries, entry_changes
@@ -29,7 +29,7 @@ from memory.store.records import replace
 from texts import gettext_lazy, gettext_noop
 
 
-def require_widening(rows: Rows, hand: Hand, block: Block, past: ChangeLog, to: Audience) -> None:
+def require_widening(rows: Rows, editor: Editor, block: Block, past: ChangeLog, to: Audience) -> None:
     """Check that this person may share the block with an audience. `past` is the block's current past.
 
     Raises BlockRefused with the reason: the words are not theirs alone, or the audience is not wider.
@@ -37,43 +37,43 @@ def require_widening(rows: Rows, hand: Hand, block: Block, past: ChangeLog, to: 
     if block.type is BlockType.LOG:
         raise BlockRefused("block {label} is a log: it says what happened in one place", label=block.label)
     what = gettext_lazy("block {name}", name=block.label)
-    if refused := _not_theirs_to_tell(rows, hand, what, block.audience, to):
+    if refused := _not_theirs_to_tell(rows, editor, what, block.audience, to):
         raise BlockRefused(refused)
     turns = {change.turn for change in past.changes if change.turn is not None}
     own = len(past.changes) == past.version and not past.start
-    own = own and all(_is_own(rows, change, hand.known, block.audience) for change in past.changes)
+    own = own and all(_is_own(rows, change, editor.known, block.audience) for change in past.changes)
     if not own or _has_others(rows, turns, block.audience, to):
         raise BlockRefused(_MORE, what=what)
 
 
-def widen_block(tx: Tx, hand: Hand, block: Block, past: ChangeLog, to: Audience) -> Block:
+def widen_block(tx: Tx, editor: Editor, block: Block, past: ChangeLog, to: Audience) -> Block:
     """Create a block with the same text for a wider audience and delete the old one; returns the new one.
 
     Raises as `require_widening`; BlockExists if that audience has a block of that label, and Refused for a damaged
     block that must be repaired first.
     """
-    require_widening(tx, hand, block, past, to)
-    content, values = _content(tx, hand, block)
-    trust = min(block.trust, hand.trust)
+    require_widening(tx, editor, block, past, to)
+    content, values = _content(tx, editor, block)
+    trust = min(block.trust, editor.trust)
     new = NewBlock(
         block.owner, block.label, block.description, to, trust, block.type, block.permission, block.char_limit,
         block.pinned, block.about, content=content, schema=block.schema, values=values,
     )  # fmt: skip
-    tx.run("UPDATE memory_blocks SET deleted_at = ?, search_text = '' WHERE id = ?", (hand.now, block.id))
-    made = create_block(tx, new, person_writer(hand.person), hand.now)
+    tx.run("UPDATE memory_blocks SET deleted_at = ?, search_text = '' WHERE id = ?", (editor.now, block.id))
+    made = create_block(tx, new, person_writer(editor.person), editor.now)
     tx.run("UPDATE shared_block_agents SET block_id = ? WHERE block_id = ?", (made.id, block.id))
     whose = "named_by, named_turn, described_by, described_turn"
     sql = f"UPDATE memory_blocks SET ({whose}) = (SELECT {whose} FROM memory_blocks WHERE id = ?) WHERE id = ?"
     tx.run(sql, (block.id, made.id))
     widened = BlockUpdated(block.label, "widen")
     # Told where the block was: that it came from there is nothing that the others need to know.
-    activity.note(tx, NewEvent(widened, widened.words, block.audience, hand.trust, person=hand.person), hand.now)
+    activity.note(tx, NewEvent(widened, widened.words, block.audience, editor.trust, person=editor.person), editor.now)
     return made
 
 
-def _content(tx: Tx, hand: Hand, block: Block) -> tuple[str, dict[str, object]]:
+def _content(tx: Tx, editor: Editor, block: Block) -> tuple[str, dict[str, object]]:
     """The current text, or the values, of a block."""
-    document = open_block(tx, block.id, person_writer(hand.person), hand.now).document
+    document = open_block(tx, block.id, person_writer(editor.person), editor.now).document
     found = document.read(parts_of)
     if isinstance(block.schema, TextSchema):
         return document.text(), {}
@@ -98,17 +98,17 @@ def _is_own(rows: Rows, change: Change, known: Collection[PersonId], audience: A
     return change.turn is not None and _is_own_turn(rows, change.turn, known, audience)
 
 
-def widen_entry(tx: Tx, hand: Hand, entry: Entry, to: Audience) -> Entry:
+def widen_entry(tx: Tx, editor: Editor, entry: Entry, to: Audience) -> Entry:
     """Share an entry with a wider audience, too; returns the changed entry. Raises as `require_widening_entry`."""
-    require_widening_entry(tx, hand, entry, to)
-    made = entry_changes.store(tx, replace(entry, audience=to, trust=min(entry.trust, hand.trust)), None)
+    require_widening_entry(tx, editor, entry, to)
+    made = entry_changes.store(tx, replace(entry, audience=to, trust=min(entry.trust, editor.trust)), None)
     words = gettext_lazy("let more people see the entry {name}", name=entries.shown_name(entry.label, entry.id))
     widened = EntryWidened(entry.id, "widen")
-    activity.note(tx, NewEvent(widened, words, entry.audience, hand.trust, person=hand.person), hand.now)
+    activity.note(tx, NewEvent(widened, words, entry.audience, editor.trust, person=editor.person), editor.now)
     return made
 
 
-def require_widening_entry(rows: Rows, hand: Hand, entry: Entry, to: Audience) -> None:
+def require_widening_entry(rows: Rows, editor: Editor, entry: Entry, to: Audience) -> None:
     """Check that this person may share the entry with an audience.
 
     Raises Refused with the reason: the words are not theirs alone, the audience is not wider, or it has an entry of
@@ -116,13 +116,13 @@ def require_widening_entry(rows: Rows, hand: Hand, entry: Entry, to: Audience) -
     """
     name = entries.shown_name(entry.label, "")
     what = gettext_lazy("entry {entry}", entry=name) if name else gettext_lazy("this entry")
-    if refused := _not_theirs_to_tell(rows, hand, what, entry.audience, to):
+    if refused := _not_theirs_to_tell(rows, editor, what, entry.audience, to):
         raise Refused(refused)
     if not entries.stands(rows, entry.id):
         raise Refused("{what} was retired: only current entries can be shared more widely", what=what)
-    turns, own = entries.turns_that_wrote(rows, entry), entry.people and set(entry.people) <= set(hand.known)
+    turns, own = entries.turns_that_wrote(rows, entry), entry.people and set(entry.people) <= set(editor.known)
     own = own and not entries.is_of_upkeep(rows, entry.id)
-    own = own and all(_is_own_turn(rows, each, hand.known, entry.audience) for each in turns)
+    own = own and all(_is_own_turn(rows, each, editor.known, entry.audience) for each in turns)
     if not own or _has_others(rows, turns, entry.audience, to):
         raise Refused(_MORE, what=what)
     if entry.label is not None:
@@ -132,10 +132,10 @@ def require_widening_entry(rows: Rows, hand: Hand, entry: Entry, to: Audience) -
 # ------------------------------------------------------------------------------------------------- for both of them
 
 
-def _not_theirs_to_tell(rows: Rows, hand: Hand, what: str, audience: Audience, to: Audience) -> str:
+def _not_theirs_to_tell(rows: Rows, editor: Editor, what: str, audience: Audience, to: Audience) -> str:
     """Why this person cannot share something of `audience` with `to`; empty if nothing speaks against it so far."""
-    own = audience == OWNER and hand.is_owner
-    if not own and audience not in {f"person:{each}" for each in hand.known}:
+    own = audience == OWNER and editor.is_owner
+    if not own and audience not in {f"person:{each}" for each in editor.known}:
         return gettext_lazy(
             "{what} may contain several people's words; you can share only what you wrote yourself or told an agent in "
             "private",
@@ -144,7 +144,7 @@ def _not_theirs_to_tell(rows: Rows, hand: Hand, what: str, audience: Audience, t
     if to == OWNER or to.startswith("person:"):
         wider = gettext_noop("{to} is not wider than {audience}: name a server, a channel or everyone")
         return gettext_lazy(wider, to=to, audience=audience)
-    if to != PUBLIC and not hand.scope.may_use(to):
+    if to != PUBLIC and not editor.scope.may_use(to):
         return gettext_lazy("you cannot see {to} from here, so you cannot share anything there", to=to)
     if to != PUBLIC and rows.one("SELECT 1 FROM places WHERE audience = ? LIMIT 1", (to,)) is None:
         return gettext_lazy("there is no place with the audience {to}", to=to)

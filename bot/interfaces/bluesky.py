@@ -137,7 +137,7 @@ class _Here(Struct, frozen=True):
 
     async def decide(self, person: PersonId, handle: str, code: str, verdict: Verdict) -> str:
         """Answer a request for approval by its code; returns why it did not count, or an empty text."""
-        who = Approver(person, handle, door=NAME, account=f"@{handle}" if handle else "")
+        who = Approver(person, handle, interface=NAME, account=f"@{handle}" if handle else "")
         async with self.open() as services:
             ruling = await services.approvals.answer_by_code(code, who, verdict)
         return "" if ruling.counted else ruling.words
@@ -147,7 +147,7 @@ class _Here(Struct, frozen=True):
         found = await self.read(lambda rows: messages.by_external_prefix(rows, NAME, f"{uri}#"))
         return None if found is None or found.external_id is None else (found.external_id, found.place)
 
-    async def standing(self, ids: Sequence[str]) -> set[str]:
+    async def conversation_posts(self, ids: Sequence[str]) -> set[str]:
         """The posts that belong to a conversation: received ones that were not deleted, and our own."""
 
         def stands(rows: Rows, post: str) -> bool:
@@ -177,7 +177,8 @@ def _wiring(services: Services, here: _Here) -> Wiring:
         settled=services.privacy.eraser.settle, opt=here.opt, answered=here.answered,
         ignored=here.served.shared.choices.ignored, denied=lambda person: rules.get(person) is Rule.DENY,
         allowed=lambda person: rules.get(person) is Rule.ALLOW, decide=here.decide, noted=here.noted,
-        heard=here.heard, standing=here.standing, paused=lambda: services.places.accounts.is_paused(NAME),
+        heard=here.heard, conversation_posts=here.conversation_posts,
+        paused=lambda: services.places.accounts.is_paused(NAME),
         on_ready=lambda name: logs.ready(NAME, name=name), clock=here.clock,
     )  # fmt: skip
 

@@ -120,4 +120,4 @@ def owner_at_terminal(*, sure: bool = False) -> Caller:
     """The owner, which is anybody who can reach the service's socket or its data folder."""
     scope = Scope(OWNER)
     alone = PlaceScope(PLACE.id, scope)
-    return Caller(Approver(PERSON, door="command line"), Via.TERMINAL, scope, alone, Trust.OWNER, sure=sure)
+    return Caller(Approver(PERSON, interface="command line"), Via.TERMINAL, scope, alone, Trust.OWNER, sure=sure)

@@ -61,7 +61,7 @@ class ChangeKind(StrEnum):
 class Note(Struct, frozen=True):
     """Why a change was made. `of` is the change that is undone or redone, or the version that is restored."""
 
-    deed: ChangeKind = ChangeKind.EDIT
+    kind: ChangeKind = ChangeKind.EDIT
     of: int = 0
     whose: Writer | None = None
     """Whose changes a revert takes back."""
@@ -95,8 +95,8 @@ class Change(Struct, frozen=True):
     def message(self, note: Note = EDIT) -> str:
         """The commit's message."""
         said: dict[str, Any] = {"w": self.writer, "t": self.turn, "n": self.seq}
-        if note.deed is not ChangeKind.EDIT:
-            said |= {"k": note.deed, "o": note.of} | ({"x": note.whose} if note.whose else {})
+        if note.kind is not ChangeKind.EDIT:
+            said |= {"k": note.kind, "o": note.of} | ({"x": note.whose} if note.whose else {})
         return _encode(said)
 
 

@@ -76,7 +76,7 @@ class ChangeLog:
         """Everything the parts ever held, since the last change of type. Raises BlockCorrupt if it does not fit."""
         start, schema = self.start, self.held.schema
         for before, change in zip([self.start, *(each.seq for each in self.changes)], self.changes, strict=False):
-            start = before if change.note.deed is ChangeKind.RETYPE else start
+            start = before if change.note.kind is ChangeKind.RETYPE else start
         begin = self._document(start).look_at(start, partial(values_of, parts=every_part(schema)))
         return Replay(start, begin, self._made(start), self.held)
 
@@ -144,7 +144,7 @@ class ChangeLog:
         if not self.start <= version <= self.version:
             raise Refused("there is no version {version}: the history has {range}", version=version, range=self.range)
         known = {self.start, *(change.seq for change in self.changes)}
-        erased = any(change.note.deed is ChangeKind.KEPT and change.seq > version for change in self.changes)
+        erased = any(change.note.kind is ChangeKind.KEPT and change.seq > version for change in self.changes)
         if version not in known or (erased and version != self.start):
             raise Refused(
                 "version {version} is no longer stored; the history has {range}", version=version, range=self.range

@@ -1,7 +1,7 @@
 """Reverting a block: undo and redo, `roll_back` to an earlier version, `revert` of one change.
 
 Each creates a new change by whoever asked for it, in a unit of work. For an agent it goes through the same checks as
-its edits (`memory.blocks`); for a person through `Hand`, with the person's own rights.
+its edits (`memory.blocks`); for a person through `Editor`, with the person's own rights.
 """
 
 from collections.abc import Callable, Sequence
@@ -33,7 +33,7 @@ Edit: TypeAlias = Callable[[Callable[[OpenBlock], None]], Block]
 """Applies changes to one block with somebody's rights and limits; each call makes one change."""
 
 
-class Hand(Struct, frozen=True):
+class Editor(Struct, frozen=True):
     """A person who edits. The owner may edit all but others' direct messages; other people, blocks about themselves.
 
     `known` are all ids of that person. What they write is shown to those who can read the block.
@@ -69,43 +69,43 @@ def by_agent(tx: Tx, author: Author, label: str) -> Edit:
     return lambda change: edit_block(tx, author, label, Operation.OVERWRITE, lambda _block, opened: change(opened))
 
 
-def require_hand(hand: Hand, block: Block, operation: Operation = Operation.OVERWRITE) -> None:
+def require_editor(editor: Editor, block: Block, operation: Operation = Operation.OVERWRITE) -> None:
     """Raise BlockRefused if a person may not change a block by hand."""
-    if not hand.scope.may_use(block.audience):
+    if not editor.scope.may_use(block.audience):
         raise BlockRefused("block {label} cannot be seen from here", label=block.label)
-    if decide(hand.right(block), operation) is not Decision.ALLOW:
+    if decide(editor.right(block), operation) is not Decision.ALLOW:
         raise BlockRefused(_not_theirs(block))
-    if hand.trust < Trust.APPROVED and block.type is BlockType.CORE and not block.audience.startswith("person:"):
+    if editor.trust < Trust.APPROVED and block.type is BlockType.CORE and not block.audience.startswith("person:"):
         raise BlockRefused(
             "block {label} is always in context: ask the agent, which will ask for approval", label=block.label
         )
 
 
-def is_writable(hand: Hand, block: Block) -> bool:
+def is_writable(editor: Editor, block: Block) -> bool:
     """Whether a person may rewrite a block by hand."""
     try:
-        require_hand(hand, block)
+        require_editor(editor, block)
     except BlockRefused:
         return False
     return True
 
 
-def by_hand(tx: Tx, hand: Hand, block: Block, operation: Operation = Operation.OVERWRITE) -> Edit:
+def by_hand(tx: Tx, editor: Editor, block: Block, operation: Operation = Operation.OVERWRITE) -> Edit:
     """The `Edit` of a person. Raises BlockRefused at once, and BlockTooLong or BlockCorrupt on the edit."""
-    require_hand(hand, block, operation)
+    require_editor(editor, block, operation)
 
     def edit(change: Callable[[OpenBlock], None]) -> Block:
-        writer = person_writer(hand.person)
-        opened = open_block(tx, block.id, writer, hand.now)
-        opened.sealed = 0 if hand.is_owner else opened.sealed
+        writer = person_writer(editor.person)
+        opened = open_block(tx, block.id, writer, editor.now)
+        opened.sealed = 0 if editor.is_owner else opened.sealed
         before = len(opened.document.text())
         change(opened)
         require_fits(block.label, block.char_limit, len(opened.document.text()), before)
-        stamp = Change(writer, None, opened.next_seq, hand.now)
-        saved = save_edit(tx, block, opened, stamp, hand.policy, hand.trust)
+        stamp = Change(writer, None, opened.next_seq, editor.now)
+        saved = save_edit(tx, block, opened, stamp, editor.policy, editor.trust)
         if saved is not block:
             did = BlockUpdated(block.label, "by hand", block.id)
-            activity.note(tx, NewEvent(did, did.words, block.audience, hand.trust, person=hand.person), hand.now)
+            activity.note(tx, NewEvent(did, did.words, block.audience, editor.trust, person=editor.person), editor.now)
         return saved
 
     return edit
@@ -151,16 +151,16 @@ def redo(edit: Edit, writer: Writer) -> RevertResult:
     return _step_back(edit, writer, ChangeKind.REDO)
 
 
-def _step_back(edit: Edit, writer: Writer, deed: ChangeKind) -> RevertResult:
+def _step_back(edit: Edit, writer: Writer, kind: ChangeKind) -> RevertResult:
     found: list[tuple[Plan, Change]] = []
 
     def change(opened: OpenBlock) -> None:
         document, past, sealed = opened.document, history_of(opened.document), opened.sealed
         undoable, redoable = undo_stacks(past.by(writer, max(past.start, sealed)))
-        candidates = undoable if deed is ChangeKind.UNDO else redoable
+        candidates = undoable if kind is ChangeKind.UNDO else redoable
         lost, kept = list[str](), list[str]()
         for each in reversed(candidates):
-            if each.note.deed is ChangeKind.RETYPE:
+            if each.note.kind is ChangeKind.RETYPE:
                 raise Refused("your change {seq} changed the type of the block: change its type back", seq=each.seq)
             # Also next to text that others wrote meanwhile: one step back is what was asked for.
             plan = past.replay.without({each.seq, *_annulled(past, each)}, beside=True)
@@ -169,11 +169,11 @@ def _step_back(edit: Edit, writer: Writer, deed: ChangeKind) -> RevertResult:
             if not plan.empty:
                 document.change(partial(amend, plan=plan))
                 found.append((replace(plan, lost=tuple(lost)), each))
-                document.note(Note(deed, each.seq))
+                document.note(Note(kind, each.seq))
                 return
         _require_any(not kept, kept)
         nothing, more = gettext_noop("there is nothing to redo here{more}"), list[str]()
-        if deed is ChangeKind.UNDO:
+        if kind is ChangeKind.UNDO:
             nothing = gettext_noop("nothing of yours is left to undo here{more}")
         if candidates:
             since = gettext_noop(": others have changed what your change {seq} did{lost}")
@@ -193,7 +193,7 @@ def _annulled(past: ChangeLog, change: Change) -> set[int]:
     """Later changes of the same writer that they undid, and the undos: together these had no effect."""
     found: set[int] = set()
     for each in reversed(past.by(change.writer, change.seq)):
-        if each.note.deed in _STEPS and each.seq not in found and each.note.of > change.seq:
+        if each.note.kind in _STEPS and each.seq not in found and each.note.of > change.seq:
             found |= {each.seq, each.note.of}
     return found
 
@@ -206,7 +206,7 @@ def undo_stacks(changes: list[Change]) -> tuple[list[Change], list[Change]]:
     undoable: list[Change] = []
     redoable: list[Change] = []
     for change in changes:
-        match change.note.deed:
+        match change.note.kind:
             case ChangeKind.UNDO:
                 undoable = [each for each in undoable if each.seq != change.note.of]
                 redoable.append(change)

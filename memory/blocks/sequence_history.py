@@ -77,10 +77,10 @@ class SequenceHistory:
         number, note = change.seq, change.note
         if number <= self._last:
             raise BlockCorrupt("change {number} comes after change {last}", number=number, last=self._last)
-        known = restored_since(note) if note.deed.restores else None
+        known = restored_since(note) if note.kind.restores else None
         for each in splices:
             self._splice(each, number, known)
-        if note.deed is ChangeKind.ROLLBACK and note.of >= self._start and self.content() == self.content(note.of):
+        if note.kind is ChangeKind.ROLLBACK and note.of >= self._start and self.content() == self.content(note.of):
             self._return(number, note.of)
         self._last = number
 
@@ -288,7 +288,7 @@ class SequenceHistory:
 
 def restored_since(note: Note) -> int:
     """The version since which removed spans may be what this change restores."""
-    return note.of - 1 if note.deed in (ChangeKind.UNDO, ChangeKind.REDO) else note.of
+    return note.of - 1 if note.kind in (ChangeKind.UNDO, ChangeKind.REDO) else note.of
 
 
 def same(one: Any, other: Any) -> bool:

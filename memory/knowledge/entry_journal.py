@@ -18,7 +18,7 @@ from memory.store.database import Row, Rows, Tx, as_dict
 from memory.store.ids import EntryId, TurnId, snowflakes
 from memory.store.row_mapper import RowMapper
 
-Deed: TypeAlias = Literal["insert", "change", "delete"]
+EntryAction: TypeAlias = Literal["insert", "change", "delete"]
 _LEFT_OUT = ("n", "search_text")
 _CONTENT = (
     "label", "content", "category", "tags", "metadata", "importance", "reinforcement", "audience", "archived_at",
@@ -39,7 +39,7 @@ class JournalEntry(Struct, frozen=True):
     id: int
     turn: TurnId
     entry: EntryId
-    deed: Deed
+    action: EntryAction
     before: dict[str, Any] | None
     after: str
     audience: Audience
@@ -61,7 +61,7 @@ def note(tx: Tx, turn: TurnId | None, entry: EntryId, before: dict[str, Any] | N
     if row is None and not before:
         return
     known = before or (_image(row) if row is not None else {})
-    deed: Deed = "delete" if row is None else "change" if before else "insert"
+    action: EntryAction = "delete" if row is None else "change" if before else "insert"
     metadata = json.loads(known["metadata"])
     people = [known["person_id"], *metadata.get("_people", ())]
     messages = [known["message_id"], *metadata.get("_messages", ())]
@@ -71,7 +71,7 @@ def note(tx: Tx, turn: TurnId | None, entry: EntryId, before: dict[str, Any] | N
             "id": snowflakes.next(),
             "turn_id": turn,
             "entry_id": entry,
-            "deed": deed,
+            "deed": action,
             "before": json.dumps(before, ensure_ascii=False) if before else "",
             "after": "" if row is None else _digest(_image(row)),
             "people": [each for each in people if each is not None],
@@ -120,4 +120,4 @@ def _digest(found: dict[str, Any]) -> str:
     return hashlib.blake2b(words.encode(), digest_size=16).hexdigest()
 
 
-_noted = RowMapper(JournalEntry, before=lambda row: json.loads(row["before"]) if row["before"] else None)
+_noted = RowMapper(JournalEntry, action="deed", before=lambda row: json.loads(row["before"]) if row["before"] else None)

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from memory.people.audience import Audience, Scope, Trust
 from memory.queue.messages import COLUMNS, Message, to_message
-from memory.search.domains import WORDS_OF, Condition, Lookup, Table, apart, asked, unmet
+from memory.search.domains import WORDS_OF, Condition, Lookup, Table, asked, split_by_model, unmet
 from memory.search.query import MAX_HITS, Domain, Hit, Kind, Query, Results, understood
 from memory.search.ranking import GUESSES, ScoredRow, ranked
 from memory.store.clock import from_text
@@ -84,7 +84,11 @@ def _with_few_guesses(found: list[Hit]) -> list[Hit]:
 
 def _lookups(rows: Rows, query: Query, scope: Scope) -> list[Lookup]:
     """One per domain, and one more per model that only some folders have, and per agent beside who asks."""
-    own = [Lookup(rows, table, query.agent, scope, *part) for table in asked(query) for part in apart(table, query)]
+    own = [
+        Lookup(rows, table, query.agent, scope, *part)
+        for table in asked(query)
+        for part in split_by_model(table, query)
+    ]
     told = Condition(WORDS_OF, (query.asker, query.asker))
     entries = [find for find in own if find.table.domain == "archival"]
     others = [replace(find, agent=agent, narrowed=(*find.narrowed, told)) for find in entries for agent in query.beside]

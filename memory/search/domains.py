@@ -63,7 +63,7 @@ def asked(query: Query) -> list[Table]:
     return [table for table in TABLES if table.domain in wanted and given <= table.conditions.keys()]
 
 
-def apart(table: Table, query: Query) -> Iterator[tuple[tuple[Condition, ...], Meaning | None]]:
+def split_by_model(table: Table, query: Query) -> Iterator[tuple[tuple[Condition, ...], Meaning | None]]:
     """A domain split by the model of its vectors, each part with the query's meaning in that model."""
     narrowed = narrowing(table, query)
     others = query.of_folders if table.kind == "passage" else {}

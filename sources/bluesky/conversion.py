@@ -74,12 +74,12 @@ def as_shown(us: OwnAccount) -> Callable[[Post], Post]:
 
 
 def notifications(
-    posts: Sequence[Post], thread: Thread, us: OwnAccount, settings: BlueskySettings, standing: Collection[str] = ()
+    posts: Sequence[Post], thread: Thread, us: OwnAccount, settings: BlueskySettings, known: Collection[str] = ()
 ) -> list[Notification]:
     """Posts of one thread, oldest first: all are heard, and the answer is to the newest that addresses us.
 
     Posts are taken from the thread, since notifications lack quotes and image URLs. Posts of the thread whose ids are
-    `standing` are left out: they are in the conversation already.
+    `known` are left out: they are in the conversation already.
     """
     shown = as_shown(us)
     thread = thread.changed(shown)
@@ -106,7 +106,7 @@ def notifications(
                 answer=last,
                 extras=Extras(
                     blocks=block_notes(each, by_uri.get(each.uri, each), thread, us.did, hidden),
-                    background=lines(around, us.did, hidden, partial(_comes, posts, standing, parent)) if last else (),
+                    background=lines(around, us.did, hidden, partial(_comes, posts, known, parent)) if last else (),
                     quoted=_quoted(each, by_uri, us, hidden),
                     attachments=pictures,
                     images=tuple(picture.url for picture in pictures),
@@ -117,9 +117,9 @@ def notifications(
     return found
 
 
-def _comes(posts: Sequence[Post], standing: Collection[str], parent: str, one: Post) -> bool:
+def _comes(posts: Sequence[Post], known: Collection[str], parent: str, one: Post) -> bool:
     """Whether a post is shown anyway: it is heard, is in the conversation, or is quoted as the one replied to."""
-    return one in posts or one.id in standing or one.uri == parent
+    return one in posts or one.id in known or one.uri == parent
 
 
 def _text(post: Post, us: OwnAccount) -> str:

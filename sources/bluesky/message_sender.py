@@ -120,8 +120,8 @@ class BlueskyEndpoint(Endpoint):
         made = {"$type": _ACTS.get(delivery.act, POSTS), "createdAt": to_text(delivery.created_at)}
         if delivery.act == "follow":
             who = await self._followed(delivery.target)
-            standing = await self._existing_record(delivery, who.followed)
-            return standing or await self._create(delivery, {**made, "subject": delivery.target})
+            existing = await self._existing_record(delivery, who.followed)
+            return existing or await self._create(delivery, {**made, "subject": delivery.target})
         found = (await self._watched.posts([delivery.target])).get(delivery.target)
         if found is None:
             raise DeliveryFailed(gettext_lazy("the post was deleted, or the bot cannot see it"))
@@ -130,8 +130,8 @@ class BlueskyEndpoint(Endpoint):
         self._check_person(found.author)
         subject = Reference(found.uri, found.cid).data()
         if delivery.act != "quote":
-            standing = await self._existing_record(delivery, found.liked if delivery.act == "like" else found.reposted)
-            return standing or await self._create(delivery, {**made, "subject": subject})
+            existing = await self._existing_record(delivery, found.liked if delivery.act == "like" else found.reposted)
+            return existing or await self._create(delivery, {**made, "subject": subject})
         if found.quotes_closed:
             raise DeliveryFailed(gettext_lazy("the author of the post does not let the bot quote it"))
         record = await self._record(delivery, ())

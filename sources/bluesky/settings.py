@@ -85,7 +85,7 @@ class Wiring(Struct, frozen=True, kw_only=True):
     """The newest posts that memory holds, at most so many."""
     heard: Callable[[str], Awaitable[tuple[str, PlaceId] | None]]
     """The message and place of the post with this URI; None if it was not heard."""
-    standing: Callable[[Sequence[str]], Awaitable[set[str]]]
+    conversation_posts: Callable[[Sequence[str]], Awaitable[set[str]]]
     """Which of these posts, ours or others', are in a conversation."""
     withdraw: Callable[[str], Awaitable[None]]
     """Take back our answer to a deleted post, if that is configured."""

@@ -346,8 +346,8 @@ class BlueskySource:
         await self._decisions.pass_over(aside)
         heard = [each for each in found if each.id not in aside]
         await self._wiring.settled()  # recent posts of the thread are stored, too
-        standing = await self._wiring.standing([each.id for each in seen.posts])
-        made = notifications([each.post for each in heard], seen, us, self._settings, standing)
+        known = await self._wiring.conversation_posts([each.id for each in seen.posts])
+        made = notifications([each.post for each in heard], seen, us, self._settings, known)
         posts = {each.id: each.post for each in heard}
         for notification in made:
             post = posts[notification.external_id]

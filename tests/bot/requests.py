@@ -22,8 +22,8 @@ from sources.terminal import PERSON, PLACE
 from tests.bot.parts import BOB, OLGA, ScriptedModel, call, said, says
 from tests.bot.stage import OWNERS_PLACE, Service, Setting, private_place
 
-OWNER = Approver(OLGA.id, "Olga", door="button")
-STRANGER = Approver(BOB.id, "Bob", door="button")
+OWNER = Approver(OLGA.id, "Olga", interface="button")
+STRANGER = Approver(BOB.id, "Bob", interface="button")
 
 
 class RingArguments(Arguments):

@@ -116,11 +116,12 @@ class Harness:
             found = [each for each in self.heard if each.external_id.startswith(f"{uri}#")]
             return (found[0].external_id, found[0].place.id) if found else None
 
-        async def standing(ids: Sequence[str]) -> set[str]:
+        async def conversation_posts(ids: Sequence[str]) -> set[str]:
             return {each for each in ids if each in memory.taken}
 
         return Wiring(
-            seen=seen, standing=standing, held=self._held, withdraw=memory.withdraw, pass_over=pass_over,
+            seen=seen, conversation_posts=conversation_posts, held=self._held, withdraw=memory.withdraw,
+            pass_over=pass_over,
             suspect=memory.suspect, mark=memory.mark, set_mark=memory.set_mark, settled=settled, opt=opt,
             answered=answered, decide=decide, noted=noted, heard=heard, denied=memory.denied.__contains__,
             allowed=memory.allowed.__contains__, ignored=lambda person: memory.opted.get(person, False),

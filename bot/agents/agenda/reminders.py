@@ -124,7 +124,7 @@ def require_speaking_later(place: PlaceId, audience: Audience) -> None:
 PRIVATELY = gettext_noop("It will arrive in a direct message.")
 
 
-def apart(rows: Rows, people: tuple[PersonId, ...], place: PlaceId) -> str:
+def diversion_note(rows: Rows, people: tuple[PersonId, ...], place: PlaceId) -> str:
     """A note, to translate with `_`, that a person's setting keeps a reminder from arriving in this place."""
     known = inbox.place(rows, place)
     shown = known is not None and known.kind != "direct"

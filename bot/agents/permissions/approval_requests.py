@@ -201,7 +201,7 @@ class Broker:
             self._close(tx, request, "expired", now)
             request = _again(tx, request)
         if words := approval_rules.refusal(request, who, verdict):
-            _note(tx, request, "refused", now, person=who.person, detail=f"{verdict} by {who.door}")
+            _note(tx, request, "refused", now, person=who.person, detail=f"{verdict} by {who.interface}")
             if approval_rules.may_answer(request, who.identities):
                 words = f"{words} {self.decision(tx, request, place_source(who.person))}."
             return Ruling(words, counted=False, request=request)
@@ -214,7 +214,7 @@ class Broker:
             )
         permission_requests.vote(tx, request, who.person, verdict, now, who.account)
         request = _again(tx, request)
-        _note(tx, request, "answered", now, person=who.person, detail=f"{verdict} by {who.door}")
+        _note(tx, request, "answered", now, person=who.person, detail=f"{verdict} by {who.interface}")
         if request.status is Status.APPROVED:
             self._grant(tx, request, now)
         self._show(tx, request, now)

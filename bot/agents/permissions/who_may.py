@@ -124,7 +124,7 @@ class Approver(Struct, frozen=True):
     person: PersonId
     name: str = ""
     roles: frozenset[str] = frozenset()
-    door: str = ""
+    interface: str = ""
     account: str = ""
     """Their handle, flattened, if the interface has handles; shown next to the id, never used for a decision."""
 

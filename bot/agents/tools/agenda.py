@@ -14,7 +14,7 @@ from bot.agents.context.situation import task_line
 from bot.agents.owner_notices import Notices
 from bot.agents.permissions.approval_rules import Caution
 from bot.agents.permissions.who_may import Selves
-from bot.agents.tools.base import A_contra, Arguments, Brief, Needs, Outcome, Rarely, StoreTool, ToolContext
+from bot.agents.tools.base import Arguments, ArgumentsT_contra, Brief, Needs, Outcome, Rarely, StoreTool, ToolContext
 from bot.errors import ToolError
 from memory.agenda import calendar_events as appointments
 from memory.agenda import reminders, tasks
@@ -36,7 +36,7 @@ Fields = Annotated[
 ]
 
 
-class AgendaTool(StoreTool[A_contra]):
+class AgendaTool(StoreTool[ArgumentsT_contra]):
     """A person's agenda. `zone` is for people who set none; `selves` returns all accounts of a person."""
 
     caution = Caution(bound=("operation",))
@@ -287,8 +287,8 @@ class RemindersTool(AgendaTool[ReminderArguments]):
         by = people[0], place, turn.scope.audience, turn.trust
         new = Reminder(arguments.text, *by, agent=turn.agent, urgent=arguments.urgent)
         planned = reminding.plan(tx, new, arguments.when, people, self._zone, context.now)
-        apart = reminding.apart(tx, people, place)
-        note = join_lazy(" ", filter(None, (planned.note, reminding.elsewhere(place, self._notices), apart)))
+        diverted = reminding.diversion_note(tx, people, place)
+        note = join_lazy(" ", filter(None, (planned.note, reminding.elsewhere(place, self._notices), diverted)))
         text = line(f"reminder {planned.reminder.id} is set for {planned.when}. {note}")
         data = _timed(planned.reminder, planned.at) | {"when": planned.when, "note": packed(note)}
         return Outcome(text, data)

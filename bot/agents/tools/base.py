@@ -30,7 +30,7 @@ from memory.store.database import Database, Rows, Tx
 from memory.store.ids import BlockId, MessageId, TurnId
 from texts import _
 
-A_contra = TypeVar("A_contra", bound="Arguments", contravariant=True)
+ArgumentsT_contra = TypeVar("ArgumentsT_contra", bound="Arguments", contravariant=True)
 
 UseKind: TypeAlias = Literal["entry", "message", "block", "summary"]
 Needs: TypeAlias = Mapping[str, tuple[str, ...]]
@@ -167,7 +167,7 @@ class Rarely(Struct, frozen=True):
     where: Literal["anywhere", "in public", "off Bluesky"] = "anywhere"
 
 
-class _Tool(ABC, Generic[A_contra]):
+class _Tool(ABC, Generic[ArgumentsT_contra]):
     """The common base of all kinds; each tool is of one kind."""
 
     name: str
@@ -186,30 +186,32 @@ class _Tool(ABC, Generic[A_contra]):
         cls.arguments = next((each for each in given if isinstance(each, type)), getattr(cls, "arguments", Arguments))
 
 
-class StoreTool(_Tool[A_contra]):
+class StoreTool(_Tool[ArgumentsT_contra]):
     @abstractmethod
-    def work(self, tx: Tx, context: ToolContext, arguments: A_contra, /) -> Outcome:
+    def work(self, tx: Tx, context: ToolContext, arguments: ArgumentsT_contra, /) -> Outcome:
         """Carry out the call; if it raises ToolError or a StoreError, nothing is stored."""
 
 
-class ReadTool(_Tool[A_contra]):
+class ReadTool(_Tool[ArgumentsT_contra]):
     @abstractmethod
-    def read(self, rows: Rows, context: ToolContext, arguments: A_contra, /) -> Outcome:
+    def read(self, rows: Rows, context: ToolContext, arguments: ArgumentsT_contra, /) -> Outcome:
         """Read the result; raises ToolError or a StoreError."""
 
 
-class OutsideTool(_Tool[A_contra]):
+class OutsideTool(_Tool[ArgumentsT_contra]):
     idempotent: bool
     """Whether a call with an unknown end may be repeated."""
 
     @abstractmethod
-    async def run(self, context: ToolContext, arguments: A_contra, /) -> Outcome:
+    async def run(self, context: ToolContext, arguments: ArgumentsT_contra, /) -> Outcome:
         """Carry out the call within the tool's time limit; raises ToolError."""
 
 
-class MemberTool(_Tool[A_contra]):
+class MemberTool(_Tool[ArgumentsT_contra]):
     @abstractmethod
-    def hand(self, tx: Tx, context: ToolContext, call: Call, arguments: A_contra, /) -> Assignment | DirectReply:
+    def hand(
+        self, tx: Tx, context: ToolContext, call: Call, arguments: ArgumentsT_contra, /
+    ) -> Assignment | DirectReply:
         """Begin the other agent's turn, or find the one that this call began; raises ToolError."""
 
 

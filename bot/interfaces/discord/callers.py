@@ -135,7 +135,7 @@ def _heard(interaction: discord.Interaction[Any], settings: DiscordSettings) -> 
     return answer_rules.is_admitted(author, channel_info(interaction.channel, author.id), settings, shares_guild=True)
 
 
-_DOORS = {discord.InteractionType.component: "button", discord.InteractionType.modal_submit: "form"}
+_INTERFACES = {discord.InteractionType.component: "button", discord.InteractionType.modal_submit: "form"}
 
 
 def approver_of(interaction: discord.Interaction[Any]) -> Approver:
@@ -143,8 +143,8 @@ def approver_of(interaction: discord.Interaction[Any]) -> Approver:
     user, guild = interaction.user, interaction.guild_id
     roles = user.roles if isinstance(user, discord.Member) and guild is not None else ()
     identities = frozenset(role_identity(guild or 0, role.id) for role in roles)
-    door = _DOORS.get(interaction.type, "command")
-    return Approver(person_id(user.id), flatten(user.display_name), identities, door)
+    interface = _INTERFACES.get(interaction.type, "command")
+    return Approver(person_id(user.id), flatten(user.display_name), identities, interface)
 
 
 async def caller_of(interaction: Interaction, settings: DiscordSettings) -> Caller:

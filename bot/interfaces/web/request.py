@@ -41,7 +41,7 @@ class Question(Struct, frozen=True):
 
 
 def owner_on_the_web() -> Caller:
-    return replace(owner_at_terminal(), via=Via.WEB, approver=Approver(PERSON, door="dashboard"))
+    return replace(owner_at_terminal(), via=Via.WEB, approver=Approver(PERSON, interface="dashboard"))
 
 
 def on_own_page(person: PersonId, others: tuple[Audience, ...]) -> Caller:
@@ -51,7 +51,7 @@ def on_own_page(person: PersonId, others: tuple[Audience, ...]) -> Caller:
     """
     scope = Scope(person_audience(person), frozenset(others))
     alone = PlaceScope(PlaceId(f"{SOURCE}:page/{person}"), scope)
-    return Caller(Approver(person, door="own page"), Via.PAGE, scope, alone, Trust.STRANGER)
+    return Caller(Approver(person, interface="own page"), Via.PAGE, scope, alone, Trust.STRANGER)
 
 
 class Context(Struct, frozen=True):

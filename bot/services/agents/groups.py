@@ -39,7 +39,7 @@ from memory.store.database import Rows
 from sources.terminal import PERSON
 from texts import _, gettext_noop
 
-_OWNER = Approver(PERSON, door="command line")
+_OWNER = Approver(PERSON, interface="command line")
 
 _Group = Annotated[str, Param("Name of the group", example="Main", metavar="GROUP", suggests="groups")]
 _Agent = Annotated[str, Param("Name of the agent", example="Carina", metavar="AGENT", suggests="every agent")]

@@ -35,7 +35,7 @@ _DONE = {
     "changed": gettext_noop("Changed {kind} {name}."),
     "unchanged": gettext_noop("Left {kind} {name} unchanged."),
 }
-_OWNER = Approver(PERSON, door="command line")
+_OWNER = Approver(PERSON, interface="command line")
 _SHOWN = 60  # length of a value; `--json` shows all of it
 
 Settings = Annotated[

@@ -18,7 +18,7 @@ from bot.services.results import Listing, Markup, Result, Row, forgotten
 from bot.services.transactions import MemoryService
 from memory import agents
 from memory.agents import Agent
-from memory.blocks.revert import Hand
+from memory.blocks.revert import Editor
 from memory.erasure.edited_or_deleted_messages import forget_entry
 from memory.knowledge import entries, entry_changes, repeated_entries
 from memory.knowledge.entries import Entry, NewEntry, Origin
@@ -168,7 +168,7 @@ class Archive(MemoryService, frozen=True):
         changes."""
         to, person, scope = named_audience(audience), caller.person, caller.scope
         owner = who_may.may(self.people, caller.approver, Action.EDIT_ANY)
-        hand = Hand(person, self.people.selves(person), owner, scope, caller.trust, self.clock())
+        editor = Editor(person, self.people.selves(person), owner, scope, caller.trust, self.clock())
         found = _entry(tx, agent, entry, scope)
         told = WidenedEntry(
             named=_("Entry {entry}", entry=found.label) if found.label else _("This entry"),
@@ -179,9 +179,9 @@ class Archive(MemoryService, frozen=True):
             text=whole_text(found),
         )
         try:
-            require_widening_entry(tx, hand, found, to)
+            require_widening_entry(tx, editor, found, to)
             caller.confirm(told.question)
-            widen_entry(tx, hand, found, to)
+            widen_entry(tx, editor, found, to)
         except Refused as error:
             raise Refused("This cannot be shared more widely: {error}.", error=error) from error
         return told

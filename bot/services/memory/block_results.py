@@ -132,7 +132,7 @@ class ChangeRow(Row):
     writer_id: str = Field(validation_alias="writer")
     at: datetime
     turn: str | None
-    deed: str = Field(validation_alias="note.deed")
+    deed: str = Field(validation_alias="note.kind")
     of: int | None = Field(validation_alias="note.of")
     length: int
     did: str
@@ -341,14 +341,14 @@ def _did(step: Step, names: Names) -> str:
     cuts = step.splices[::-1]
     added = [each.insert for each in cuts if each.insert]
     removed = [step.before[each.place : each.place + each.delete] for each in cuts if each.delete]
-    parts = [_purpose(step.change, names)] if step.change.note.deed is not ChangeKind.EDIT else []
+    parts = [_purpose(step.change, names)] if step.change.note.kind is not ChangeKind.EDIT else []
     for sign, words in (("+", added), ("-", removed)):
         parts += [f"{sign}{sum(map(len, words))} {_('“{text}”', text=_excerpt(words))}"] if words else []
     return ", ".join(parts) or _("no change")
 
 
 def _purpose(change: Change, names: Names) -> str:
-    match change.note.deed:
+    match change.note.kind:
         case ChangeKind.ROLLBACK:
             return _("rollback to version {of}", of=change.note.of)
         case ChangeKind.REVERT:

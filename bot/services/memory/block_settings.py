@@ -18,7 +18,7 @@ from memory.activity import BlockUpdated, NewEvent
 from memory.blocks import Block, BlockType, NewBlock, NewSettings, Permission, create_block, settings, undelete_block
 from memory.blocks.document import person_writer
 from memory.blocks.records import MOST_CHARACTERS, MOST_LABEL
-from memory.blocks.revert import Hand
+from memory.blocks.revert import Editor
 from memory.blocks.schemas import PlainContent, plain_schema
 from memory.blocks.shares import share_block, shares_of, unshare_block
 from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy
@@ -48,11 +48,11 @@ _To = Annotated[
 ]
 
 
-def hand_of(people: People, caller: Caller, now: datetime, checkpoints: CheckpointPolicy) -> Hand:
+def editor_of(people: People, caller: Caller, now: datetime, checkpoints: CheckpointPolicy) -> Editor:
     """The rights with which a caller changes blocks by hand."""
     owner = who_may.may(people, caller.approver, Action.EDIT_ANY)
     known = people.owner if caller.person in people.owner else (caller.person,)
-    return Hand(caller.person, known, owner, caller.scope, caller.trust, now, checkpoints)
+    return Editor(caller.person, known, owner, caller.scope, caller.trust, now, checkpoints)
 
 
 def _shared(rows: Rows, named: NamedBlock) -> Shares:
@@ -135,9 +135,9 @@ class BlockSettings(MemoryService, frozen=True):
     def widen(self, tx: Tx, caller: Caller, label: WritableBlock, to: _To = "public") -> WidenedBlock:
         """Widen the audience of a block in its current text; the caller confirms the text, and is asked again if it
         changes."""
-        audience, hand = named_audience(to), hand_of(self.people, caller, self.clock(), self.checkpoints)
+        audience, editor = named_audience(to), editor_of(self.people, caller, self.clock(), self.checkpoints)
         named, past = named_past(tx, caller.scope, label)
-        require_widening(tx, hand, named.block, past, audience)
+        require_widening(tx, editor, named.block, past, audience)
         told = WidenedBlock(
             named=_("Block {block}", block=shown_block(named.name)),
             block=named.name,
@@ -147,7 +147,7 @@ class BlockSettings(MemoryService, frozen=True):
             text=named.block.content,
         )
         caller.confirm(told.question)
-        widen_block(tx, hand, named.block, past, audience)
+        widen_block(tx, editor, named.block, past, audience)
         return told
 
     @suggestions("sharers", within="label")

@@ -31,7 +31,7 @@ from bot.services.memory.block_results import (
     purpose_of,
     state_of,
 )
-from bot.services.memory.block_settings import BlockName, WritableBlock, hand_of
+from bot.services.memory.block_settings import BlockName, WritableBlock, editor_of
 from bot.services.names import (
     NamedBlock,
     find_named,
@@ -50,7 +50,7 @@ from memory.blocks.edits import addition, end_of
 from memory.blocks.form_edits import field_mark
 from memory.blocks.history import ChangeLog, blame
 from memory.blocks.repair import note_damage, repair_block, verify_block
-from memory.blocks.revert import Edit, Hand
+from memory.blocks.revert import Edit, Editor
 from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy, block_history
 from memory.people.audience import Scope
 from memory.people.identities import person_called
@@ -161,7 +161,7 @@ class Blocks(ZonedService, frozen=True):
             )
         opened = "" if arguments.seen is None else arguments.field  # a form's field has no room for more than a digest
         field = form_edits.field_marked(named.block, opened) or arguments.field
-        edit = revert.by_hand(tx, self._hand(caller), named.block)
+        edit = revert.by_hand(tx, self._editor(caller), named.block)
         block = form_edits.write(edit, named.block, arguments.text, field, arguments.seen)
         merged = form_edits.was_merged(tx, block, field, arguments.text)
         return EditResult(block=named.name, field=field, version=block.version, merged=merged, text=block.content)
@@ -171,14 +171,14 @@ class Blocks(ZonedService, frozen=True):
         named = find_named(tx, caller.scope, label)
         path = field or end_of(named.block)
         added = addition(named.block, path, f"{text}\n", person_writer(caller.person), self.clock())
-        edit = revert.by_hand(tx, self._hand(caller), named.block, Operation.APPEND)
+        edit = revert.by_hand(tx, self._editor(caller), named.block, Operation.APPEND)
         block = edit(lambda opened: opened.document.change(added))
         return EditResult(block=named.name, field=path, version=block.version, merged=False, text=block.content)
 
     @operation("memory.form", "Open a form with a block, or one of its fields", Action.EDIT_OWN, FORM)
     def open_form(self, rows: Rows, caller: Caller, label: WritableBlock, field: _FieldName = "") -> FormContents:
         block = find_named(rows, caller.scope, label).block
-        revert.require_hand(self._hand(caller), block)
+        revert.require_editor(self._editor(caller), block)
         text, which = form_edits.text_of(rows, block, field), field_mark(field) if field else ""
         return FormContents.from_record(block, field=which, text=text)
 
@@ -212,7 +212,7 @@ class Blocks(ZonedService, frozen=True):
 
     def _editable(self, tx: Tx, caller: Caller, label: str) -> tuple[NamedBlock, Edit]:
         named = find_named(tx, caller.scope, label)
-        return named, revert.by_hand(tx, self._hand(caller), named.block)
+        return named, revert.by_hand(tx, self._editor(caller), named.block)
 
     # ------------------------------------------------------------------ maintenance
 
@@ -243,8 +243,8 @@ class Blocks(ZonedService, frozen=True):
 
     @suggestions("writable blocks")
     def suggest_writable(self, rows: Rows, caller: Caller) -> Suggestions:
-        hand = self._hand(caller)
-        found = (each.name for each in named_blocks(rows, caller.scope) if revert.is_writable(hand, each.block))
+        editor = self._editor(caller)
+        found = (each.name for each in named_blocks(rows, caller.scope) if revert.is_writable(editor, each.block))
         return {name: shown_block(name) for name in found}.items()
 
     @suggestions("fields", within="label")
@@ -266,8 +266,8 @@ class Blocks(ZonedService, frozen=True):
     def _readable(self, caller: Caller, past: ChangeLog) -> ChangeLog:
         return past if who_may.may(self.people, caller.approver, Action.EDIT_ANY) else past.readable
 
-    def _hand(self, caller: Caller) -> Hand:
-        return hand_of(self.people, caller, self.clock(), self.checkpoints)
+    def _editor(self, caller: Caller) -> Editor:
+        return editor_of(self.people, caller, self.clock(), self.checkpoints)
 
 
 def _listed(rows: Rows, caller: Caller) -> Listing[BlockRow]:

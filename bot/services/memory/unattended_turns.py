@@ -22,7 +22,7 @@ from memory.activity import NewEvent, NightUndone
 from memory.blocks import BlockType, revert
 from memory.blocks.changes import Change
 from memory.blocks.history import ChangeLog
-from memory.blocks.revert import Hand
+from memory.blocks.revert import Editor
 from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy, block_history
 from memory.coordination import Arrangement
 from memory.knowledge import entry_changes, entry_journal
@@ -56,7 +56,7 @@ _Part = Annotated[str, Param("Only this block or entry, such as “block notes�
 _ENDED = {"cancelled": gettext_noop("canceled"), "failed": gettext_noop("failed"), "running": gettext_noop("running")}
 _UNDONE = {"undone": gettext_noop("undone"), "partly": gettext_noop("partly undone")}
 _UNDONE |= {"left": gettext_noop("left unchanged")}
-_DEEDS = {
+_ACTIONS = {
     "insert": gettext_noop("wrote the new entry{entry}"),
     "change": gettext_noop("changed the entry{entry}"),
     "delete": gettext_noop("removed the entry{entry}"),
@@ -148,7 +148,7 @@ class UnattendedTurns(ZonedService, frozen=True):
         period, who = self._period(night), caller.approver
         done = await commit(self.database, lambda tx: self._undo(tx, caller, period, agent, turn, part))
         back = sum(item.state != "left" for item in done)
-        _log.info("night_undone", night=period.name, by=who.person, door=who.door, back=back, of=len(done))
+        _log.info("night_undone", night=period.name, by=who.person, interface=who.interface, back=back, of=len(done))
         lasting = _(
             "This cannot be redone as a whole. `carina memory undo` reverses it for one block; removed entries "
             "stay removed."
@@ -191,10 +191,10 @@ class UnattendedTurns(ZonedService, frozen=True):
     def _block(
         self, tx: Tx, caller: Caller, named: NamedBlock, past: ChangeLog, changes: Sequence[Change]
     ) -> UndoneRow:
-        hand = Hand(caller.approver.person, (), True, caller.scope, caller.trust, self.clock(), self.checkpoints)
+        editor = Editor(caller.approver.person, (), True, caller.scope, caller.trust, self.clock(), self.checkpoints)
         what = _("block {name}", name=named.name)
         try:
-            plan = revert.take_back(revert.by_hand(tx, hand, named.block), past, changes).plan
+            plan = revert.take_back(revert.by_hand(tx, editor, named.block), past, changes).plan
         except StoreError as error:
             return _item(what, "left", error_text(error))
         removed = ngettext("{count} character", "{count} characters", plan.removed)
@@ -270,7 +270,7 @@ def _entry_back(tx: Tx, entry: EntryId, noted: Sequence[JournalEntry]) -> Undone
         entry_changes.put_back(tx, first.before)
     except StoreError as error:
         return _item(what, "left", error_text(error))
-    return _item(what, "undone", _("it is there again") if last.deed == "delete" else _("it is as it was before"))
+    return _item(what, "undone", _("it is there again") if last.action == "delete" else _("it is as it was before"))
 
 
 _ARRANGED = {
@@ -323,7 +323,7 @@ def _block_lines(turn: UnattendedTurn, named: NamedBlock, past: ChangeLog, chang
 def _entry_line(rows: Rows, noted: JournalEntry) -> str:
     row = rows.one("SELECT content FROM archival_entries WHERE id = ?", (noted.entry,))
     text = (noted.before or {}).get("content", "") if row is None else row["content"]
-    done = _(_DEEDS[noted.deed], entry=typed_id(noted.entry))
+    done = _(_ACTIONS[noted.action], entry=typed_id(noted.entry))
     return _("{deed}: “{text}”", deed=done, text=one_line(text, _SHOWN)) if text else done
 
 

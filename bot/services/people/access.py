@@ -343,7 +343,7 @@ class Access:
             hint = _(" It is in the configuration; change it there.") if who in self.configured else ""
             words = _("No command has allowed or blocked them, and they have no open request.{hint}", hint=hint)
             raise UserError(words)
-        _log.info("admission_forgotten", subject=who, by=caller.person, door=caller.approver.door)
+        _log.info("admission_forgotten", subject=who, by=caller.person, interface=caller.approver.interface)
         text = _("{who} is no longer allowed or blocked by name.") if ruled else _("The code for {who} is canceled.")
         return report(text, who=who)
 
@@ -370,7 +370,7 @@ class Access:
     def _hold(self, subject: str, rule: Rule, who: Approver) -> None:
         self.rules[subject] = rule
         self._told.pop(PersonId(subject), None)
-        _log.info("admission_decided", subject=subject, rule=rule.value, by=who.person, door=who.door)
+        _log.info("admission_decided", subject=subject, rule=rule.value, by=who.person, interface=who.interface)
 
 
 def _called(rows: Rows, subject: str) -> str:

@@ -334,7 +334,7 @@ class Approvals(Service, frozen=True):
                 "There is no lasting permission “{number}”. `carina permits list` shows them.", number=permit
             )
         of = found.audience, who.person, found.request, found.id, found.agent, found.kind
-        permission_requests.note(tx, permission_requests.Entry("revoked", now, *of, detail=who.door))
+        permission_requests.note(tx, permission_requests.Entry("revoked", now, *of, detail=who.interface))
         return Entry(done=_("Revoked"), row=self._grant(tx, found))
 
     @operation("permits.audit", "Show all requests, decisions and uses, newest first", Action.AUDIT, AT_TERMINAL)
@@ -358,7 +358,7 @@ class Approvals(Service, frozen=True):
         identifier = GrantId(snowflakes.next())
         grant = Grant(identifier, kind, subject, agent.id, pattern, audience, who.person, None, now, until)
         permission_grants.give_grant(tx, grant)
-        detail = f"{'until revoked' if hours is None else many(hours, 'hour')}, by {who.door}, without a request"
+        detail = f"{'until revoked' if hours is None else many(hours, 'hour')}, by {who.interface}, without a request"
         of = audience, who.person, None, grant.id, agent.id, kind
         permission_requests.note(tx, permission_requests.Entry("granted", now, *of, detail=detail))
         return Entry(done=_("Allowed"), row=self._grant(tx, grant))

@@ -129,7 +129,7 @@ class Accounts:
                 )
             case Link(other):
                 await self.load()
-                _log.info("accounts_linked", person=caller.person, other=other, door=caller.approver.door)
+                _log.info("accounts_linked", person=caller.person, other=other, interface=caller.approver.interface)
                 text = _("Done. I now treat {person} and {other} as one person. `carina link remove` ends that.")
                 return report(text, person=caller.person, other=other)
             case _:
@@ -154,7 +154,7 @@ class Accounts:
         await self.load()
         await self.settle()
         await self.narrow()
-        _log.info("account_unlinked", person=person, others=others, door=caller.approver.door)
+        _log.info("account_unlinked", person=person, others=others, interface=caller.approver.interface)
         text = _("{person} is unlinked. What was said while the accounts were linked stays where it was said.")
         return report(text, person=person)
 

@@ -381,7 +381,7 @@ class Places:
             self._use(await commit(self.database, work))
         else:
             self.accounts.use(await commit(self.accounts.database, work))
-        _log.info("setting_changed", kind=kind, subject=subject, value=value, by=who.person, door=who.door)
+        _log.info("setting_changed", kind=kind, subject=subject, value=value, by=who.person, interface=who.interface)
         return _("Done.") if value is not None else _("Undone. The configuration applies there again.")
 
 

@@ -396,7 +396,7 @@ class Privacy(Struct, frozen=True):
             lambda rows: person_settings.zone_for(rows, self.people.selves(whose), "")
         )
         zone = next(filter(None, zones.values()), self.zone)
-        _log.info("person_exported", person=whose, by=caller.person, door=caller.approver.door)
+        _log.info("person_exported", person=whose, by=caller.person, interface=caller.approver.interface)
         about = {"person": whose, "exported_at": to_text(self.clock()), **await self._global(whose)}
         about["erasures"] = [each.data() for each in about["erasures"]]
         everything = {**about, "constellations": found, "accounts": await self._identities(whose)}
@@ -448,7 +448,7 @@ class Privacy(Struct, frozen=True):
         whose = await self._meant(caller, person)
         await self.choices.choose(whose, choice)
         by = caller.approver
-        _log.info("privacy_chosen", person=whose, choice=choice or "resumed", by=by.person, door=by.door)
+        _log.info("privacy_chosen", person=whose, choice=choice or "resumed", by=by.person, interface=by.interface)
         of = f" {person}" if person else ""
         return text.format(who=_("{person} says", person=person) if of else _("you say"), of=of)
 

@@ -37,7 +37,8 @@ class Halt(Struct, frozen=True):
     async def halt(self, caller: Caller) -> ActionReport:
         """Stop everything at once, then record the halt."""
         before = "" if self.state.unstored else self.state.since
-        self.state.begin(f"{caller.person} by {caller.approver.door}")  # even if halted: a release may be under way
+        # Even if halted: a release may be under way.
+        self.state.begin(f"{caller.person} by {caller.approver.interface}")
         since = from_text(self.state.since)
         try:
             await self.state.store()
@@ -65,7 +66,7 @@ class Halt(Struct, frozen=True):
         if not over:
             return _("Somebody halted again just now, so everything stays halted.")
         self.go_on()
-        _log.warning("halt_released", by=caller.person, door=caller.approver.door)
+        _log.warning("halt_released", by=caller.person, interface=caller.approver.interface)
         with suppress(StoreError):  # it is released, whatever the database says
             if command := await self.database.read(command_to_answer):
                 return _("Released, but no agent is answering. {command} changes that.", command=command)

@@ -208,7 +208,7 @@ class Schedule(Service, frozen=True):
         paused = jobs.paused(tx)
         kept = dict.fromkeys(_called(tx, caller, each) for each in paused if each.last_detail != jobs.IMPORTED)
         count = sum(self._resumed(tx, each) for each in paused if each.last_detail == jobs.IMPORTED)
-        _log.info("jobs_resumed", count=count, by=caller.person, door=caller.approver.door)
+        _log.info("jobs_resumed", count=count, by=caller.person, interface=caller.approver.interface)
         if not paused:
             return _("No job is paused.")
         one, more = ngettext_noop("{count} job or reminder resumed.", "{count} jobs and reminders resumed.")
@@ -242,7 +242,7 @@ class Schedule(Service, frozen=True):
         if found.status not in (Status.ACTIVE, Status.PAUSED) or not work(found):
             told = {"job": _called(tx, caller, found), "state": _(_state(found))}
             raise UserError("“{job}” is {state}, so nothing was changed.", **told)
-        _log.info("job_changed", job=found.id, act=act, by=caller.person, door=caller.approver.door)
+        _log.info("job_changed", job=found.id, act=act, by=caller.person, interface=caller.approver.interface)
         return jobs.get(tx, found.id) or found
 
 

@@ -42,7 +42,7 @@ class _Tally(Struct):
     refined: int = 0
 
 
-class _Course(Struct):
+class _Progress(Struct):
     tx: Tx
     run: str
     now: datetime
@@ -70,27 +70,27 @@ def apply(tx: Tx, plan: Plan, now: datetime) -> str:
     that do not belong together.
     """
     run = run_records.begin_run(tx, now, "done", plan.notes)
-    course = _Course(tx, run, now)
+    progress = _Progress(tx, run, now)
     for item in plan.items:
-        course.tally(_agent_of(item))
+        progress.tally(_agent_of(item))
     for item in sorted(plan.items, key=lambda each: not isinstance(each, Link)):
-        _do(course, item)  # relations come first, so that a merge takes them over
+        _do(progress, item)  # relations come first, so that a merge takes them over
     for mark in plan.marks:
         run_records.put_mark(tx, mark, now)
     for entry in plan.again:
         tx.run("DELETE FROM dream_changes WHERE n = (SELECT n FROM archival_entries WHERE id = ?)", (entry.id,))
         tx.run("INSERT INTO dream_changes (n) SELECT n FROM archival_entries WHERE id = ?", (entry.id,))
-    for agent, tally in course.tallies.items():
+    for agent, tally in progress.tallies.items():
         counts = {"living": tally.living, "retired": tally.retired, "made": tally.made, "refined": tally.refined}
         tx.insert("dream_tallies", {"run_id": run, "agent_id": agent, **counts})
-    _audit(course)
+    _audit(progress)
     changed_since = ngettext_lazy(
         "{count} change, because its entries changed in the meantime",
         "{count} changes, because their entries changed in the meantime",
-        course.left,
+        progress.left,
     )
-    notes = (*plan.notes, changed_since) if course.left else plan.notes
-    changed = course.linked or any(each.retired or each.made or each.refined for each in course.tallies.values())
+    notes = (*plan.notes, changed_since) if progress.left else plan.notes
+    changed = progress.linked or any(each.retired or each.made or each.refined for each in progress.tallies.values())
     if not changed and not notes:
         tx.run("DELETE FROM dream_tallies WHERE run_id = ?", (run,))
         tx.run("DELETE FROM dream_runs WHERE id = ?", (run,))
@@ -109,32 +109,32 @@ def _agent_of(item: Item) -> AgentId:
             return item.entry.agent
 
 
-def _do(course: _Course, item: Item) -> None:
+def _do(progress: _Progress, item: Item) -> None:
     match item:
         case Merge():
-            _merge(course, item)
+            _merge(progress, item)
         case Retire():
-            _retire(course, item)
+            _retire(progress, item)
         case Refine():
-            _refine(course, item)
+            _refine(progress, item)
         case Learn():
-            _learn(course, item)
+            _learn(progress, item)
         case Link():
-            _link(course, item)
+            _link(progress, item)
 
 
-def _unchanged(course: _Course, entries: Sequence[Entry]) -> bool:
+def _unchanged(progress: _Progress, entries: Sequence[Entry]) -> bool:
     """Whether entries are unchanged since they were read; if not, they are skipped."""
     named = [entry.id for entry in entries]
-    found = course.tx.all("SELECT * FROM archival_entries WHERE id IN (SELECT value FROM json_each(?))", (named,))
+    found = progress.tx.all("SELECT * FROM archival_entries WHERE id IN (SELECT value FROM json_each(?))", (named,))
     now = {row["id"]: to_entry(row) for row in found if row["archived_at"] is None and row["superseded_by"] is None}
     if all(entry.id in now and digest_of(now[entry.id]) == digest_of(entry) for entry in entries):
         return True
-    course.left += 1
+    progress.left += 1
     return False
 
 
-def _merge(course: _Course, item: Merge) -> None:
+def _merge(progress: _Progress, item: Merge) -> None:
     sources = sorted(item.sources, key=lambda entry: (entry.created_at, entry.id))
     _require(len({entry.id for entry in sources}) == len(sources) > 1, "a merge is of several entries")
     _require(len({kin_of(entry) for entry in sources}) == 1, "entries of other people, audiences or trust were joined")
@@ -142,16 +142,16 @@ def _merge(course: _Course, item: Merge) -> None:
     _require(not lost(words, item.content), "a merge would lose a name, a number or an acronym")
     _require(not invented(words, item.content), "a merge would say what no entry says")
     _require(len(item.content) <= LONGEST, "a merge is too long")
-    if not _unchanged(course, sources):
+    if not _unchanged(progress, sources):
         return
-    made = entry_changes.put(course.tx, _joined(sources, item, course.now))
-    course.tx.run("DELETE FROM dream_changes WHERE n = (SELECT n FROM archival_entries WHERE id = ?)", (made.id,))
-    graph.carry(course.tx, course.run, made, sources, course.now)
-    _out_of_use(course, sources, made.id)
-    course.tally(made.agent).made += 1
-    course.note(item, "made", made)
+    made = entry_changes.put(progress.tx, _joined(sources, item, progress.now))
+    progress.tx.run("DELETE FROM dream_changes WHERE n = (SELECT n FROM archival_entries WHERE id = ?)", (made.id,))
+    graph.carry(progress.tx, progress.run, made, sources, progress.now)
+    _out_of_use(progress, sources, made.id)
+    progress.tally(made.agent).made += 1
+    progress.note(item, "made", made)
     for entry in sources:
-        course.note(item, "merged", entry, made.id)
+        progress.note(item, "merged", entry, made.id)
 
 
 def _joined(sources: Sequence[Entry], item: Merge, now: datetime) -> Entry:
@@ -185,56 +185,56 @@ def _checked(content: str, category: str, tags: Sequence[str]) -> NewEntry:
         raise BrokenPlan("this is not a valid entry: {error}", error=error) from error
 
 
-def _retire(course: _Course, item: Retire) -> None:
-    if _unchanged(course, [item.entry]):
-        _out_of_use(course, [item.entry], None)
-        course.note(item, "retired", item.entry)
+def _retire(progress: _Progress, item: Retire) -> None:
+    if _unchanged(progress, [item.entry]):
+        _out_of_use(progress, [item.entry], None)
+        progress.note(item, "retired", item.entry)
 
 
-def _out_of_use(course: _Course, entries: Sequence[Entry], into: EntryId | None) -> None:
+def _out_of_use(progress: _Progress, entries: Sequence[Entry], into: EntryId | None) -> None:
     for entry in entries:
         strong = entry.reinforcement >= STRONG_REINFORCEMENT or entry.importance >= STRONG_IMPORTANCE
         _require(not strong, "an entry that was said often, or is important, would be retired")
         _require(entry.label is None and len(entry.content) <= LONGEST, "a named or long entry would be retired")
-    tally = course.tally(entries[0].agent)
-    tally.retired += entry_changes.retire(course.tx, [entry.id for entry in entries], into, course.now)
+    tally = progress.tally(entries[0].agent)
+    tally.retired += entry_changes.retire(progress.tx, [entry.id for entry in entries], into, progress.now)
     _require(tally.retired <= tally.may, "more would be retired than the loss bound allows")
 
 
-def _refine(course: _Course, item: Refine) -> None:
-    if not _unchanged(course, [item.entry]):
+def _refine(progress: _Progress, item: Refine) -> None:
+    if not _unchanged(progress, [item.entry]):
         return
     made = _checked(item.entry.content, item.category, item.tags)
     before = json.dumps({"category": item.entry.category, "tags": item.entry.tags}, ensure_ascii=False)
     refined = replace(item.entry, category=made.category, tags=made.tags)
-    entry_changes.store(course.tx, refined, None)
-    course.tally(refined.agent).refined += 1
-    course.note(item, "refined", refined, before=before)
+    entry_changes.store(progress.tx, refined, None)
+    progress.tally(refined.agent).refined += 1
+    progress.note(item, "refined", refined, before=before)
 
 
-def _link(course: _Course, item: Link) -> None:
+def _link(progress: _Progress, item: Link) -> None:
     _require(
         all(graph.names_both(item.entry, each) for each in item.triples), "a name would be noted that no entry says"
     )
     entry = item.entry
     sql = """SELECT 1 FROM archival_entries WHERE id = ? AND content = ? AND audience = ? AND trust = ?
              AND archived_at IS NULL AND superseded_by IS NULL"""  # this very run may have changed its category
-    if course.tx.one(sql, (entry.id, entry.content, entry.audience, int(entry.trust))) is None:
-        course.left += 1
+    if progress.tx.one(sql, (entry.id, entry.content, entry.audience, int(entry.trust))) is None:
+        progress.left += 1
     else:
-        course.linked += graph.put(course.tx, course.run, entry, item.triples, course.now)
+        progress.linked += graph.put(progress.tx, progress.run, entry, item.triples, progress.now)
 
 
-def _learn(course: _Course, item: Learn) -> None:
+def _learn(progress: _Progress, item: Learn) -> None:
     origin = item.new.origin
     _require((origin.scope.audience, origin.trust) == (item.part.audience, item.part.trust), "learned across audiences")
     sql = """SELECT count(*) FROM messages WHERE deleted_at IS NULL AND audience = ? AND person_id IS ?
              AND id IN (SELECT value FROM json_each(?))"""
-    standing = course.tx.number(sql, (item.part.audience, origin.person, item.messages))
+    standing = progress.tx.number(sql, (item.part.audience, origin.person, item.messages))
     if standing != len(item.messages) or not item.messages:
-        course.left += 1
+        progress.left += 1
         return
-    known = course.tx.one(
+    known = progress.tx.one(
         "SELECT 1 FROM archival_entries WHERE agent_id = ? AND audience = ? AND person_id IS ? AND content = ?",
         (item.part.agent, item.part.audience, origin.person, item.new.content),
     )
@@ -242,28 +242,28 @@ def _learn(course: _Course, item: Learn) -> None:
         return  # learned before, or refused by its person
     try:
         entry = replace(
-            made_new(item.part.agent, checked(item.new), course.now), label=None, messages=item.messages, turn=None
+            made_new(item.part.agent, checked(item.new), progress.now), label=None, messages=item.messages, turn=None
         )
     except Refused as error:
         raise BrokenPlan("this is not a valid entry: {error}", error=error) from error
-    made = entry_changes.put(course.tx, entry)
-    course.tx.run("DELETE FROM dream_changes WHERE n = (SELECT n FROM archival_entries WHERE id = ?)", (made.id,))
+    made = entry_changes.put(progress.tx, entry)
+    progress.tx.run("DELETE FROM dream_changes WHERE n = (SELECT n FROM archival_entries WHERE id = ?)", (made.id,))
     if item.waiting:
-        entry_changes.retire(course.tx, [made.id], None, course.now)
-    course.tally(made.agent).made += 1
-    course.note(item, "made", made)
+        entry_changes.retire(progress.tx, [made.id], None, progress.now)
+    progress.tally(made.agent).made += 1
+    progress.note(item, "made", made)
 
 
 # --------------------------------------------------------------------------------------------------------------- audit
 
 
-def _audit(course: _Course) -> None:
+def _audit(progress: _Progress) -> None:
     """Check what must hold after every run, from the rows themselves."""
-    tx, run = course.tx, course.run
+    tx, run = progress.tx, progress.run
     orphans = """SELECT 1 FROM archival_entries e WHERE e.superseded_by IS NOT NULL
                  AND NOT EXISTS (SELECT 1 FROM archival_entries m WHERE m.id = e.superseded_by)"""
     _require(tx.one(orphans) is None, "an entry is superseded by one that is not there")
-    for agent, tally in course.tallies.items():
+    for agent, tally in progress.tallies.items():
         waiting = _count(tx, run, agent, "i.action = 'made' AND e.archived_at IS NOT NULL")
         standing = tally.living - tally.retired + tally.made - waiting
         _require(retirement_limit.living(tx, agent) == standing, "the numbers of entries do not add up")

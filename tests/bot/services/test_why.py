@@ -64,7 +64,7 @@ def curious(speaker: Speaker = ANN, place: Place = HALL) -> Caller:
     here = frozenset() if place.kind is PlaceKind.DIRECT else frozenset({place.audience, *place.within})
     own = Scope(person_audience(speaker.id), here)
     scope, at = Scope(OWNER) if speaker is OLGA else own, Location(place.id, place.audience, (), ())
-    who = Approver(speaker.id, speaker.name, door="why")
+    who = Approver(speaker.id, speaker.name, interface="why")
     return Caller(who, Via.DISCORD, scope, PlaceScope(place.id, scope), speaker.trust, location=at)
 
 

@@ -33,8 +33,8 @@ from tests.captured_logs import capture_logs
 from tests.memory.parts import ANN, BOB, GUILD, NOON, STAR, a_turn, begun, followed, notification, spoken, store, taken
 
 OWNER_ID = PersonId("terminal:owner")
-OWNERS = revert.Hand(OWNER_ID, (OWNER_ID,), True, Scope(OWNER), Trust.OWNER, NOON)
-ANNS = revert.Hand(ANN, (ANN,), False, Scope(GUILD), Trust.OWNER, NOON)
+OWNERS = revert.Editor(OWNER_ID, (OWNER_ID,), True, Scope(OWNER), Trust.OWNER, NOON)
+ANNS = revert.Editor(ANN, (ANN,), False, Scope(GUILD), Trust.OWNER, NOON)
 LATER = NOON + timedelta(minutes=1)
 COUNTER = FieldType.COUNTER
 
@@ -70,11 +70,11 @@ def stands(tx: Tx, label: str, audience: Audience = GUILD) -> str:
     return row(tx, label, audience).content
 
 
-def by_hand(tx: Tx, label: str, hand: revert.Hand = OWNERS) -> revert.Edit:
+def by_hand(tx: Tx, label: str, hand: revert.Editor = OWNERS) -> revert.Edit:
     return revert.by_hand(tx, hand, row(tx, label))
 
 
-def write_by_hand(tx: Tx, label: str, text: str, hand: revert.Hand = OWNERS) -> None:
+def write_by_hand(tx: Tx, label: str, text: str, hand: revert.Editor = OWNERS) -> None:
     form_edits.write(by_hand(tx, label, hand), row(tx, label), text)
 
 
@@ -259,7 +259,7 @@ def test_entries_of_a_log_go_as_well_and_those_of_other_turns_stay(tx: Tx) -> No
     assert "oryx" not in stands(tx, "seen")
     assert [word in stands(tx, "seen") for word in ("rain", "harbour")] == [True, True]
     newest = block_history(tx, row(tx, "seen").id).changes[-1]
-    assert (newest.writer, newest.note.deed) == (SYSTEM, ChangeKind.REVERT)
+    assert (newest.writer, newest.note.kind) == (SYSTEM, ChangeKind.REVERT)
 
 
 _DAMAGE = (
@@ -670,7 +670,7 @@ def test_erasing_takes_what_the_person_let_more_people_know(tx: Tx) -> None:
     turn = begun(tx, taken(tx, 1, "my code is oryx", place=talk), scope=Scope(dm))
     taken(tx, 2, "hello", person=BOB)  # so that the hall is known
     made = blocks.append_block(tx, author(turn.id, dm), "codes", "Code oryx.\n")
-    hand = revert.Hand(ANN, (ANN,), False, Scope(dm, frozenset({GUILD})), Trust.APPROVED, NOON)
+    hand = revert.Editor(ANN, (ANN,), False, Scope(dm, frozenset({GUILD})), Trust.APPROVED, NOON)
     widen_block(tx, hand, made, block_history(tx, made.id), GUILD)
     assert stands(tx, "codes", GUILD) == "Code oryx.\n"
     remove_of_person(tx, ANN, LATER)

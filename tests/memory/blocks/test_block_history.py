@@ -13,7 +13,7 @@ from memory.blocks.containers import make
 from memory.blocks.form_edits import write
 from memory.blocks.history import blame
 from memory.blocks.repair import verify_block
-from memory.blocks.revert import Hand, by_agent, by_hand, redo, revert, roll_back, undo
+from memory.blocks.revert import Editor, by_agent, by_hand, redo, revert, roll_back, undo
 from memory.blocks.schema_paths import PLAIN
 from memory.blocks.store import block_history
 from memory.people.audience import OWNER, PUBLIC, Scope, Trust, person_audience
@@ -41,11 +41,11 @@ def content(tx: Tx) -> str:
     return row(tx).content
 
 
-def hand(person: PersonId = OWNER_ID, *, owner: bool = True, trust: Trust = Trust.OWNER) -> Hand:
-    return Hand(person, (person,), owner, Scope(OWNER) if owner else Scope(GUILD), trust, NOW, SHORT)
+def hand(person: PersonId = OWNER_ID, *, owner: bool = True, trust: Trust = Trust.OWNER) -> Editor:
+    return Editor(person, (person,), owner, Scope(OWNER) if owner else Scope(GUILD), trust, NOW, SHORT)
 
 
-def by_writing(tx: Tx, who: Hand, block: Block, text: str, seen: int | None = None) -> Block:
+def by_writing(tx: Tx, who: Editor, block: Block, text: str, seen: int | None = None) -> Block:
     return write(by_hand(tx, who, block), block, text, seen=seen)
 
 
@@ -238,7 +238,7 @@ def test_what_the_job_wrote_goes_and_what_i_typed_stays(tx: Tx) -> None:
     assert done.block.content == content(tx) == "Ana likes tea.\nShe has a cat.\n"
     assert ([each.seq for each in done.changes], done.plan.lost) == ([2, 4], ())
     change = block_history(tx, block.id).change(5)
-    assert (change.writer, change.note.deed, change.note.whose) == (person_writer(OWNER_ID), ChangeKind.REVERT, JOB)
+    assert (change.writer, change.note.kind, change.note.whose) == (person_writer(OWNER_ID), ChangeKind.REVERT, JOB)
     with pytest.raises(Refused, match="nothing of what job:sleep changed is left"):
         revert(by_hand(tx, hand(), block), block_history(tx, block.id), JOB, 0)
     with pytest.raises(Refused, match="job:other has changed nothing here since version 0"):
@@ -365,7 +365,7 @@ def test_rolling_back_is_a_new_change_that_says_so(tx: Tx) -> None:
     done = roll_back(by_agent(tx, author(JOB), "notes"), 2)
     assert (done.block.content, done.plan.removed, content(tx)) == ("one\ntwo\n", 6, "one\ntwo\n")
     change = block_history(tx, block.id).change(4)
-    assert (change.writer, change.note.deed, change.note.of) == (JOB, ChangeKind.ROLLBACK, 2)
+    assert (change.writer, change.note.kind, change.note.of) == (JOB, ChangeKind.ROLLBACK, 2)
     assert block_history(tx, block.id).text_at(3) == "one\ntwo\nthree\n"
     with pytest.raises(Refused, match="it already reads as it did at version 2"):
         roll_back(by_agent(tx, author(), "notes"), 2)

@@ -23,7 +23,7 @@ from memory.blocks import (
 from memory.blocks.changes import SYSTEM, Writer
 from memory.blocks.form_edits import fields_by_hand, text_of, write
 from memory.blocks.repair import open_block, verify_block
-from memory.blocks.revert import Hand, by_hand
+from memory.blocks.revert import Editor, by_hand
 from memory.blocks.schemas import (
     CompositeSchema,
     Field,
@@ -268,7 +268,7 @@ RESTED = MapSchema(fields=(Field(name="rested", type=FieldType.BOOLEAN),))
 
 def typed(tx: Tx, path: str, text: str, seen: int | None = None) -> Block:
     block = row(tx)
-    hand = Hand(MIA, (MIA,), is_owner=True, scope=IN_GUILD, trust=Trust.OWNER, now=NOW)
+    hand = Editor(MIA, (MIA,), is_owner=True, scope=IN_GUILD, trust=Trust.OWNER, now=NOW)
     return write(by_hand(tx, hand, block), block, text, path, seen=seen)
 
 

@@ -19,7 +19,7 @@ from memory.blocks import (
 )
 from memory.blocks.changes import Writer
 from memory.blocks.form_edits import write
-from memory.blocks.revert import Hand, by_hand
+from memory.blocks.revert import Editor, by_hand
 from memory.blocks.schemas import CompositeSchema, Field, FieldType, ListSchema, MapSchema, Section
 from memory.blocks.shares import share_block, shares_of
 from memory.blocks.store import block_history
@@ -32,8 +32,8 @@ from memory.wider_audience import widen_block
 from tests.memory.blocks.block_parts import ADA, BEA, DM, GUILD, IN_DM, MIA, NOW, author, blocks_store, made, new
 
 OTHER, OLGA = PersonId("discord:8"), PersonId("terminal:owner")
-HERS = Hand(MIA, (MIA,), is_owner=False, scope=IN_DM, trust=Trust.APPROVED, now=NOW)
-OWNERS = Hand(OLGA, (OLGA,), is_owner=True, scope=Scope(OWNER), trust=Trust.OWNER, now=NOW)
+HERS = Editor(MIA, (MIA,), is_owner=False, scope=IN_DM, trust=Trust.APPROVED, now=NOW)
+OWNERS = Editor(OLGA, (OLGA,), is_owner=True, scope=Scope(OWNER), trust=Trust.OWNER, now=NOW)
 ELSEWHERE = Audience("guild:discord:2")
 MORE = "may contain more than your own words"
 
@@ -53,7 +53,7 @@ def turn(tx: Tx, number: int, person: PersonId, audience: Audience = DM) -> Auth
     return author(scope, turn=TurnId(number), trust=Trust.APPROVED)
 
 
-def widened(tx: Tx, block: Block, to: Audience = PUBLIC, hand: Hand = HERS) -> Block:
+def widened(tx: Tx, block: Block, to: Audience = PUBLIC, hand: Editor = HERS) -> Block:
     return widen_block(tx, hand, block, block_history(tx, block.id), to)
 
 
@@ -88,7 +88,7 @@ def test_a_person_lets_more_people_know_what_they_said_alone_but_not_what_stood_
         (OWNERS, "may contain several people's words"),
     ],
 )
-def test_nobody_widens_anothers_words(tx: Tx, who: Hand, words: str) -> None:
+def test_nobody_widens_anothers_words(tx: Tx, who: Editor, words: str) -> None:
     with pytest.raises(BlockRefused, match=words):
         widened(tx, of_hers(tx), PUBLIC, who)
     with pytest.raises(BlockRefused, match=words):

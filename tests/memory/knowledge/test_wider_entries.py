@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from memory.blocks.revert import Hand
+from memory.blocks.revert import Editor
 from memory.knowledge import entries, entry_changes
 from memory.knowledge.entries import Entry, NewEntry, Origin
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust
@@ -33,7 +33,7 @@ def kept(tx: Tx, content: str = "She likes tea.", origin: Origin | None = None, 
     return entry_changes.insert(tx, ADA, NewEntry(content, origin or hers(1), **more), NOW)
 
 
-def widened(tx: Tx, entry: Entry, to: Audience = PUBLIC, hand: Hand = HERS) -> Entry:
+def widened(tx: Tx, entry: Entry, to: Audience = PUBLIC, hand: Editor = HERS) -> Entry:
     return widen_entry(tx, hand, entries.read(tx, ADA, entry.id, Scope(entry.audience)), to)
 
 

@@ -11,7 +11,7 @@ from tests.bot.parts import OLGA, ScriptedModel, call, results, said, says
 from tests.bot.requests import waiting
 from tests.bot.stage import Service, Setting, running, until
 
-OWNER = Approver(OLGA.id, "Olga", door="tests")
+OWNER = Approver(OLGA.id, "Olga", interface="tests")
 HALT = call("emergency_halt", reason="two bots talk in circles")
 
 
