@@ -148,7 +148,7 @@ async def test_a_server_of_one_s_own_needs_no_key(offline: ScriptedModel) -> Non
 @pytest.mark.parametrize("key", ["sk-é", "sk-a\n", "sk a"])
 def test_a_key_that_cannot_be_sent_is_told_without_quoting_it(offline: ScriptedModel, key: str) -> None:
     models = ModelCatalog(keys={"openai": key}, base_urls={}, offline=offline, limits=LIMITS)
-    with pytest.raises(ConfigError, match=r"^OPENAI_API_KEY: expected plain characters") as caught:
+    with pytest.raises(ConfigError, match=r"^OPENAI_API_KEY: expected ASCII characters") as caught:
         models.model("openai:gpt-5")
     assert key not in str(caught.value)
 

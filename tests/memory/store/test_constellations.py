@@ -83,7 +83,7 @@ async def test_files_opened_and_closed_in_a_crowd_lose_nothing(homes: Constellat
 async def test_a_registered_file_that_is_missing_is_refused_and_not_made_anew(homes: Constellations) -> None:
     (home,) = await made(homes, 1)
     home.path.unlink()
-    with pytest.raises(DatabaseCorrupt, match="registered but missing: restore it from a backup"):
+    with pytest.raises(DatabaseCorrupt, match="is missing or empty: restore it from a backup"):
         async with homes.use(home.id):
             pass
     assert not home.path.exists()
