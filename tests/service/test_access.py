@@ -119,7 +119,7 @@ async def test_who_is_shut_out_is_told_and_heard_nothing(t: Live) -> None:
         await t.olga.command("owner people deny", {"person": t.ana, "server": "1"}),
         "Choose one: a person, a role or a server",
     )
-    refused(await t.olga.command("owner people allow", {"server": "home"}), "Give the ID of the server")
+    refused(await t.olga.command("owner people allow", {"server": "home"}), "Choose a server that I know")
     assert "is blocked" in (await t.olga.command("owner people deny", {"person": t.ana})).text
     await t.ana.dm(f"let me in, {SECRET}")
     await t.ana.say(t.general, f"<@bot> let me in, {SECRET}")
