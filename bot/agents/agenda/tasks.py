@@ -28,6 +28,10 @@ _BEFORE_DATE = re.compile(r"\b(for|before|after|of|the|für|vor|nach|den|der)$",
 """Words that say nothing without the date behind them, as in "buy tickets for Friday"."""
 _NOT_DUE = re.compile(r"\b(from|about|since|last|to|über|von|vom|seit|letzten)$", re.IGNORECASE)
 """Words before a date that is no deadline, as in "the mail from Monday"."""
+_DEADLINE = re.compile(
+    r"[\s,]+(?:due|by|until|fällig|bis|spätestens)(?:\s(?:by|on|am|zum|spätestens))?$", re.IGNORECASE
+)
+"""Words that say that the date behind them is the deadline."""
 _TIMES: Mapping[int, str] = {}  # if nothing is due
 
 
@@ -127,7 +131,7 @@ def split_title(title: str, now: datetime, zone: str) -> tuple[str, str]:
             return title, ""
         rest = found.rest.rstrip(" ,;:")
         if rest and " ".join(title.split()).startswith(rest) and not _NOT_DUE.search(rest):
-            return title if _BEFORE_DATE.search(rest) else rest.removesuffix(" by"), found.said
+            return title if _BEFORE_DATE.search(rest) else _DEADLINE.sub("", rest), found.said
     return title, ""
 
 

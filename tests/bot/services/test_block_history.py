@@ -150,6 +150,18 @@ async def test_a_form_is_for_the_block_that_it_was_opened_for(memory: Memory) ->
         await memory("edit", "blk_0", text="mine")
 
 
+async def test_of_two_names_that_differ_in_case_the_one_as_typed_is_meant(memory: Memory) -> None:
+    def setup(tx: Tx) -> None:
+        for label in ("notes", "Notes"):
+            blocks.create_block(tx, NewBlock(ADA.id, label, "Notes.", PUBLIC, Trust.AGENT, content=label), SYSTEM, NOON)
+
+    await memory.having(setup)
+    for label in ("notes", "Notes"):
+        assert (await memory("form", label))["text"] == label
+    with pytest.raises(UserError, match="Several blocks are called “NOTES”"):
+        await memory("form", "NOTES")
+
+
 @pytest.mark.parametrize("narrowed", ["", "message", "entry"])
 async def test_withdrawn_words_are_in_the_history_for_the_owner_alone(tmp_path: Path, narrowed: str) -> None:
     kept = call("context", operation="append", label="scratchpad", content="Ann loves quetzals.")
