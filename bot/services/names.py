@@ -232,7 +232,9 @@ def find_named(rows: Rows, scope: Scope, name: str) -> NamedBlock:
     wanted = name.strip().casefold()
     found = [each for each in every if wanted in (each.name.casefold(), shown_block(each.name).casefold())]
     exact = [each for each in found if name.strip() in (each.name, shown_block(each.name))]
-    found = exact or found or [each for each in every if wanted in _names(each, where(rows, each.block.audience, scope))]
+    found = (
+        exact or found or [each for each in every if wanted in _names(each, where(rows, each.block.audience, scope))]
+    )
     if len(found) == 1:
         return found[0]
     names = [shown_block(each.name) for each in (found or every)[:_LISTED]]
