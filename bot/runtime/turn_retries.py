@@ -146,11 +146,13 @@ class TurnRetries(Struct, frozen=True):
         if not Scope(OWNER).may_use(row.audience):
             error = error.partition(":")[0]
         with self.deps.notices.reading():
-            words = _(
-                "I could not answer a message in {place} after {count}: {error}. `carina inbox show {id}` shows it, "
-                "and `carina inbox retry {id}` tries again.",
+            words = ngettext(
+                "I could not answer a message in {place} after {count} attempt: {error}. `carina inbox show {id}` "
+                "shows it, and `carina inbox retry {id}` tries again.",
+                "I could not answer a message in {place} after {count} attempts: {error}. `carina inbox show {id}` "
+                "shows it, and `carina inbox retry {id}` tries again.",
+                count,
                 place=place_title(place_named(tx, self.place, Scope(OWNER))),
-                count=ngettext("{count} attempt", "{count} attempts", count),
                 error=_(error),
                 id=code(row.id),
             )

@@ -163,7 +163,7 @@ def _look(view: View, name: str, **arguments: Any) -> Any:
 def _ask(question: str) -> None:
     """Ask for confirmation. Raises CallError if nobody can be asked, UserError on a no."""
     if not streams.is_interactive():
-        raise CallError(_("{question} Nobody can be asked here: add --yes to confirm.", question=question))
+        raise CallError(_("{question} There is nobody to ask here. Add --yes to confirm.", question=question))
     sure, question = None, streams.wrapped(_("{question} [y/N]", question=question))
     while sure is None:
         sure = streams.parse_yes(click.prompt(question, default="n", show_default=False))

@@ -106,7 +106,7 @@ def _did(found: AgentSummary, heard: str) -> SummaryRow:
 def _session(found: Session, name: str, heard: str) -> SummaryRow:
     """A summary by rules, independent of any model."""
     parts = [found.what, _listed(_("Decided"), found.decisions), _listed(_("Files"), found.files)]
-    parts += [_listed(_("Commits"), found.commits), _listed(_("Open"), found.unfinished)]
+    parts += [_listed(_("Commits"), found.commits), _listed(_("Unfinished"), found.unfinished)]
     text = " ".join(filter(None, parts))
     told = {"of": "session", "name": name, "heard_in": heard, "messages": None, "by": OFFLINE, "text": text}
     return SummaryRow.from_record(found, made=found.last_at, **told)
@@ -114,7 +114,7 @@ def _session(found: Session, name: str, heard: str) -> SummaryRow:
 
 def _all(found: ConstellationSummary, heard: str) -> SummaryRow:
     day, shown = f"{found.start:%Y-%m-%d}", date_words(found.start)
-    parts = [found.summary, _listed(_("Decided"), found.decisions), _listed(_("Open"), found.threads)]
+    parts = [found.summary, _listed(_("Decided"), found.decisions), _listed(_("Unfinished"), found.threads)]
     told = {"text": " ".join(filter(None, parts)), "heard_in": heard}
     name, title = (day, shown) if found.span == "day" else (_(_WEEK, start=day), _(_WEEK, start=shown))
     return SummaryRow.from_record(found, of=found.span, name=name, title=title, **told)

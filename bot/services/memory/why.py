@@ -41,6 +41,7 @@ from memory.store.ids import PersonId, TurnId, place_source, text_mark
 from memory.store.records import replace
 from memory.why import Kind, Memory
 from sources.discord.markup import message_link
+from sources.terminal import PLACE
 from sources.text import one_line
 from texts import _, gettext_noop, ngettext
 
@@ -125,6 +126,7 @@ class MemoryRow(Row):
         who = _(" by {speaker}", speaker=markup.text(self.speaker)) if self.speaker and self.kind != "block" else ""
         who = _(" by you") if who and self.mine else who
         where = _(" in {place}", place=markup.text(place_as_read(self.place, self.audience))) if self.place else ""
+        where = _(" at the terminal") if self.place == PLACE.name else where
         when = _(_WHEN[self.kind], when=markup.time(self.at))
         head = f"{markup.text(self._name)}, {when}{who}{where}" + (f"; {self.readers}" if readers else "")
         lines = [head, f"> {markup.text(one_line(self.text, limit))}"]

@@ -61,6 +61,7 @@ _Fields = Annotated[tuple[str, ...], Param("Custom field, such as room=kitchen",
 _Done = Annotated[bool, Param("Include completed and canceled tasks")]
 _Task = Annotated[_Named, Param("Words from the task", example="plants", suggests="tasks")]
 _SharedTask = Annotated[_Named, Param("Words from the task", example="plants", suggests="shared tasks")]
+_State = Annotated[Status | None, Param("Status of the task", labels={"open": "To do", "cancelled": "Canceled"})]
 _Agent = Annotated[str, Param("Agent to do it (default: any)", metavar="NAME", suggests="agents")]
 _Name = Annotated[str, Param("Name of the template", example="packing", suggests="task templates")]
 _NewName = Annotated[str, Field(min_length=1, max_length=60), Param("Name for the template", example="packing")]
@@ -86,7 +87,7 @@ class ChangeTask(Arguments):
     task: _Task
     title: Annotated[_Words, Param("New title", metavar="TEXT")] = ""
     notes: Annotated[str, Field(max_length=4_000), Param("Notes about the task, or “none”", metavar="TEXT")] = ""
-    state: Annotated[Status | None, Param("Status of the task", labels={"cancelled": "Canceled"})] = None
+    state: _State = None
     priority: Annotated[Priority | None, Param("How urgent it is")] = None
     due: Annotated[str, Field(max_length=200), Param("Due date, such as “Friday at 18:00”, or “none”")] = ""
     under: Annotated[_Words, Param("New parent task, or “none”", metavar="TASK", suggests="tasks")] = ""
