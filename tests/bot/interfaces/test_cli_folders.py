@@ -82,7 +82,7 @@ REFUSED = (
     ("remove notes x.txt --yes", 1, "There is no file “x.txt” in notes"),
     ("remove notes x.txt", 1, "There is no file “x.txt” in notes"),
     ("remove nothing", 1, "There is no folder"),
-    ("remove notes", 2, "add --yes to confirm"),
+    ("remove notes", 2, "Add --yes to confirm"),
 )
 
 
