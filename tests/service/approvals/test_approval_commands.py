@@ -29,7 +29,7 @@ async def test_approve_suggests_what_waits_and_allows_it(asking: Live) -> None:
     card = await t.waiting(t.ana, channel, content, DONE)
     request = t.request_of(content)
     (choice,) = await t.olga.autocomplete("permits approve", "request", "")
-    named = f"recall #{str(request)[-6:]}, asked by Annie: the agent's rules require approval for recall"
+    named = f"long-term memory #{str(request)[-6:]}, asked by Annie: the agent's rules require approval for recall"
     assert (choice.value, choice.name) == (str(request), named)
     assert [found.value for found in await t.olga.autocomplete("permits approve", "request", "reca")] == [str(request)]
     assert await t.olga.autocomplete("permits approve", "request", "send") == []
@@ -70,7 +70,7 @@ async def test_a_grant_is_listed_holds_and_is_revoked(asking: Live) -> None:
     channel = t.guild.text_channel("grants")
     card = await t.waiting(t.ana, channel, content, DONE)
     waiting = (await t.olga.command("permits list")).text
-    assert "- recall: " in waiting
+    assert "- long-term memory: " in waiting
     assert f"; Remember “{content}”; asked by An" in waiting
     assert f" #{str(t.request_of(content))[-6:]}" in waiting, "with the number that `/permits approve` takes"
     pressed = await answer(t.olga, card, "For 1 hour")
@@ -78,7 +78,7 @@ async def test_a_grant_is_listed_holds_and_is_revoked(asking: Live) -> None:
     await t.finished(card, channel)
     assert "Allowed for 1 hour" in card.text
     listed = await t.olga.command("permits list")
-    assert "Carina: recall (operation: “insert”), until " in listed.shown.text  # what the tool says it is bound to
+    assert "Carina: long-term memory (operation: “insert”), until " in listed.shown.text  # what the tool says it is bound to
     assert listed.text.endswith(f"; allowed by <@{t.olga.id}>"), "who allowed it"
     assert f"discord:{t.olga.id}" not in listed.text
     assert listed.text.startswith("Nothing is waiting for you."), "it waits no more"
@@ -87,12 +87,12 @@ async def test_a_grant_is_listed_holds_and_is_revoked(asking: Live) -> None:
     assert (await t.ask(t.ana, channel, "<@bot> again")).text == "At once."
     assert t.times_kept(content) == 2
 
-    (choice,) = await t.olga.autocomplete("admin permits revoke", "permit", "recall")
+    (choice,) = await t.olga.autocomplete("admin permits revoke", "permit", "memory")
     assert await t.ana.autocomplete("admin permits revoke", "permit", "", t.ana.direct) == []
     refused(await t.ana.command("admin permits revoke", {"permit": choice.value}, t.ana.direct), "Only an admin may")
     assert (await t.ana.command("permits list", channel=channel)).text == "Nothing is waiting for you."
     ended = await t.olga.command("admin permits revoke", {"permit": choice.value})
-    assert ended.text.startswith("Revoked: Carina: recall")
+    assert ended.text.startswith("Revoked: Carina: long-term memory")
     refused(await t.olga.command("admin permits revoke", {"permit": choice.value}), "no lasting permission")
     refused(await t.olga.command("admin permits revoke", {"permit": "9" * 20}), "no lasting permission")
     nothing = "Nothing is waiting for you.\nThere are no lasting permissions."
