@@ -78,7 +78,9 @@ async def test_a_grant_is_listed_holds_and_is_revoked(asking: Live) -> None:
     await t.finished(card, channel)
     assert "Allowed for 1 hour" in card.text
     listed = await t.olga.command("permits list")
-    assert "Carina: long-term memory (operation: “insert”), until " in listed.shown.text  # what the tool says it is bound to
+    assert (
+        "Carina: long-term memory (operation: “insert”), until " in listed.shown.text
+    )  # what the tool says it is bound to
     assert listed.text.endswith(f"; allowed by <@{t.olga.id}>"), "who allowed it"
     assert f"discord:{t.olga.id}" not in listed.text
     assert listed.text.startswith("Nothing is waiting for you."), "it waits no more"
