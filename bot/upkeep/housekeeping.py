@@ -62,7 +62,7 @@ class Housekeeping(Struct, frozen=True):
         gone = run_records.forget_runs(tx, old) + items.forget_before(tx, Kind.SIGNAL, old) + jobs.drop_over(tx, old)
         gone += entry_journal.drop_before(tx, firing.now - _NIGHTS_KEPT) + retired + told
         again = firing.now if _AT_ONCE in (retired, told) else None
-        return JobResult(ngettext_lazy("{count} old entry deleted", "{count} old entries deleted", gone), again)
+        return JobResult(ngettext_lazy("{count} old record deleted", "{count} old records deleted", gone), again)
 
     def sweep(self, tx: Tx, firing: DueJob) -> JobResult:
         """Delete expired working memory, in steps short enough to delay nobody."""

@@ -30,9 +30,9 @@ _KEY = re.compile(r"[0-9a-f]{32}")
 _MOST_FILES = 50  # per message; the intake decides which files are accepted
 _COMMAND = re.compile(r"/(?P<word>[^\W\d_][\w-]*)(?P<rest>\s.*)?", re.DOTALL)
 _HELP = gettext_noop(
-    "Commands work here after a slash, such as /tasks, /remind me call mom in 20 minutes or /search tea. All of them "
-    "are forms, too. Everything else is sent to the agent. To send a line that begins with a slash, put a space before "
-    "it."
+    "Commands work here after a slash, such as /tasks, /remind me call mom in 20 minutes or /search tea. Each of "
+    "them also has a form. Everything else is sent to the agent. To send a line that begins with a slash, put a space "
+    "before it."
 )
 _NO_COMMAND = gettext_noop(
     "There is no /{word} in this chat.{meant} /help lists the commands. To send the line as "
