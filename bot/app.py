@@ -6,7 +6,7 @@
 import asyncio
 import functools
 import importlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from msgspec import Struct
@@ -28,14 +28,13 @@ from memory.store.clock import Clock, utc_now
 from memory.store.database import Database
 from memory.store.faults import commit_point
 from memory.store.heap import give_back
-from sources.base import Endpoint, Front
+from sources.base import Front
 from sources.terminal import PERSON
-from texts import _, gettext_noop, speak
+from texts import gettext_noop, speak
 
 _TELL = commit_point("task.failed")
 _FRONT_ENDS = {"discord": "bot.interfaces.discord.frontend", "bluesky": "bot.interfaces.bluesky"}
 """The front ends besides the terminal and the web, which always exist."""
-_NOT_CONNECTED = gettext_noop("not connected: only a chat is running; `carina run` connects it")
 _END_SECONDS = 6.0  # for all work in progress; then everything is closed, and a container is killed after ten
 _LOOKS_FOR_CONNECTIONS = 100
 
@@ -44,15 +43,20 @@ class App(Struct, frozen=True):
     """The service, created but not yet running."""
 
     served: ServedConstellations
-    services: Services
-    """The services of the configured constellation, which is always open."""
-    fronts: tuple[Front, ...]
     web: WebServer
     telemetry: Telemetry
 
     @property
     def restart(self) -> Restart:
         return self.served.shared.restart
+
+    @property
+    def services(self) -> Services:
+        return self.served.configured
+
+    @property
+    def fronts(self) -> tuple[Front, ...]:
+        return self.services.fronts
 
     @property
     def database(self) -> Database:
@@ -117,7 +121,7 @@ class App(Struct, frozen=True):
     def handlers(self) -> dict[str, server.Handler]:
         """The handlers by their names on the control socket, which only the owner can reach."""
         return {
-            **operations.handlers(ServedRegistry(self.served, self.services.registry.operations)),
+            **operations.handlers(ServedRegistry(self.served)),
             **chat_handlers(self.served),
             **{name: handler for front in self.fronts for name, handler in front.handlers.items()},
         }
@@ -144,45 +148,19 @@ async def build(
     caller restarts the process if the owner asks for it.
     """
     async with AsyncExitStack() as stack:
-        endpoints: dict[str, Endpoint] = {}
         web = WebParts.open(config, clock, wanted=dashboard)
-        shared = open_shared(config, clock, endpoints, Restart(possible=restarts), lambda: web.listening.address)
+        connect = functools.partial(_connect, web.front, config.sources if fronts else ())
+        shared = open_shared(config, clock, connect, Restart(possible=restarts), lambda: web.listening.address)
         served = await stack.enter_async_context(shared)
         services = await stack.enter_async_context(served.use(served.shared.configured))
-        terminal = Front(*services.terminal)
-        connected = (terminal, web.front, *_connect(config, served, services, wanted=fronts))
-        endpoints.update({front.source.name: front.endpoint for front in connected})
-        ready = served.shared.fronts.ready
-        ready.update({front.source.name: functools.partial(_hears, front) for front in connected})
-        served.shared.fronts.words[gettext_noop("dashboard")] = web.listening.words
-        if (replication := served.shared.replication).replica is not None:
-            served.shared.fronts.words["continuous backup"] = replication.words
-            served.shared.fronts.beside["continuous backup"] = lambda: not replication.failing
         router, marks = served.router, PageMarks(services.database)
         talk, links, access = Talk(services, router, web.source), served.shared.sign_in_links, served.shared.web_access
         once = IdempotentRequests(served.shared.constellations.registry, clock)
         others = served.shared.audience.other_audiences
         server = WebServer(config, web, links, access, talk, services, clock, marks, once, others)
-        yield App(served, services, connected, server, Telemetry(config.telemetry.otlp, served.opened, clock))
+        yield App(served, server, Telemetry(config.telemetry.otlp, served.opened, clock))
 
 
-def _hears(front: Front) -> bool:
-    return front.readiness().ready
-
-
-def _connect(
-    config: Config, served: ServedConstellations, services: Services, *, wanted: bool = True
-) -> tuple[Front, ...]:
-    """Connect the configured front ends. Each library is loaded only if its front end is used.
-
-    `services` are those of the configured constellation, which is always open.
-    """
-    found = []
-    for name in config.sources:
-        if wanted:
-            front: Front = importlib.import_module(_FRONT_ENDS[name]).connect(config, served, services)
-            found.append(front)
-        else:
-            served.shared.fronts.words[name] = lambda: _(_NOT_CONNECTED)
-            served.shared.fronts.beside[name] = lambda: False
-    return tuple(found)
+def _connect(web: Front, sources: Iterable[str], served: ServedConstellations) -> tuple[Front, ...]:
+    """Connect the front ends of these sources. Each library is loaded only if its front end is used."""
+    return (*(importlib.import_module(_FRONT_ENDS[name]).connect(served) for name in sources), web)

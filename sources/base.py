@@ -262,7 +262,8 @@ async def _at_once(_seconds: float) -> None:
 class Front(Struct, frozen=True):
     """A source and its endpoint; `pause` stops the source from receiving while the endpoint still sends.
 
-    `finish` waits for other work that people wait for, for at most so many seconds, and never raises.
+    `finish` waits for other work that people wait for, for at most so many seconds, and never raises. `read_back`,
+    where a platform has a history, reads what was missed while the owner had paused the source.
     """
 
     source: Source
@@ -270,5 +271,8 @@ class Front(Struct, frozen=True):
     pause: Callable[[], None] = lambda: None
     finish: Callable[[float], Coroutine[Any, Any, None]] = _at_once
     readiness: Callable[[], Readiness] = lambda: Readiness(ready=True)
+    read_back: Callable[[], None] | None = None
+    words: Mapping[str, Callable[[], str]] = field(default_factory=dict)
+    """Its status for people, under the name of the part that people know."""
     handlers: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     """Functions for commands of the owner, by their names in the control socket."""

@@ -26,11 +26,11 @@ from bot.agents.tools.search import Where
 from bot.config.file_settings import Dreams as DreamSettings
 from bot.models.base import Model
 from bot.runtime.intake import AudienceResolver
+from bot.runtime.replication import Replication
 from bot.services.caller import Caller, PlaceScope, Via, owner_at_terminal
 from bot.services.memory.dreams import Dreams
 from bot.services.memory.search import Search, SearchResults, SearchTerms
 from bot.services.people.people import Accounts
-from bot.services.status import FrontEndStates
 from bot.upkeep.background_calls import Background, UpkeepDeps
 from bot.upkeep.dream_run import DreamRun
 from bot.upkeep.embedding import Embedding, QueryMeaning
@@ -333,7 +333,8 @@ class Run:
             for row in await self.service.rows(sql):
                 where = self.seen.secret if row["audience"] in theirs else self.seen.elsewhere
                 where.append(repr(as_dict(row)))
-        around = self.service.database, self.service.clock, FrontEndStates()
+        replication = Replication(None, self.service.constellations, self.service.clock, str)
+        around = self.service.database, self.service.clock, (), (), replication
         status = QUIET(*around, "home", "scripted:one", self.service.clock())
         store = self.service.database, People(())
         looking = Search(*store, self.service.clock, "UTC", self._understood, none_of_folders)

@@ -46,17 +46,24 @@ _DAY = timedelta(days=1)
 _MOST_COUNTED = 1_000
 
 
-def connect(config: Config, served: ServedConstellations, services: Services) -> Front:
+def connect(served: ServedConstellations) -> Front:
     """The Bluesky front end; it connects when its source runs."""
-    here, accounts = _Here(config, served), served.shared.accounts
-    source = BlueskySource(settings_of(config), _wiring(services, here))
-    served.shared.fronts.words[NAME] = lambda: "; ".join(filter(None, (_words(source), accounts.state(NAME))))
+    config, accounts = served.shared.config, served.shared.accounts
+    here = _Here(config, served)
+    source = BlueskySource(settings_of(config), _wiring(here))
 
     def more() -> tuple[str, ...]:
         return source.direct.words, source.subscription.words
 
     account = Account(config, source.session, lambda: _words(source), more, here.counts)
-    return Front(source, source.endpoint, source.pause, readiness=lambda: source.readiness, handlers=account.handlers())
+    return Front(
+        source,
+        source.endpoint,
+        source.pause,
+        readiness=lambda: source.readiness,
+        words={NAME: lambda: "; ".join(filter(None, (_words(source), accounts.state(NAME))))},
+        handlers=account.handlers(),
+    )
 
 
 class _Here(Struct, frozen=True):
@@ -169,16 +176,16 @@ class _Here(Struct, frozen=True):
         await self.write(_ACTS, work)
 
 
-def _wiring(services: Services, here: _Here) -> Wiring:
-    rules = services.access.rules
+def _wiring(here: _Here) -> Wiring:
+    rules, accounts = here.served.access.rules, here.served.shared.accounts
     return Wiring(
         seen=here.seen, pass_over=here.pass_over, held=here.held, withdraw=here.withdraw, suspect=here.suspect,
         mark=here.served.shared.constellations.position, set_mark=here.served.shared.constellations.note_position,
-        settled=services.privacy.eraser.settle, opt=here.opt, answered=here.answered,
+        settled=here.served.privacy.eraser.settle, opt=here.opt, answered=here.answered,
         ignored=here.served.shared.choices.ignored, denied=lambda person: rules.get(person) is Rule.DENY,
         allowed=lambda person: rules.get(person) is Rule.ALLOW, decide=here.decide, noted=here.noted,
         heard=here.heard, conversation_posts=here.conversation_posts,
-        paused=lambda: services.places.accounts.is_paused(NAME),
+        paused=lambda: accounts.is_paused(NAME),
         on_ready=lambda name: logs.ready(NAME, name=name), clock=here.clock,
     )  # fmt: skip
 

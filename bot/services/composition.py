@@ -2,7 +2,6 @@
 
 import dataclasses
 import functools
-from collections import ChainMap
 from collections.abc import Mapping
 from contextlib import ExitStack
 
@@ -59,7 +58,6 @@ from bot.services.system.databases import Databases
 from bot.services.system.halt import Halt
 from bot.services.system.inbox import Inbox
 from bot.services.system.jobs import Schedule, built_in_jobs
-from bot.services.system.missed_messages import Gaps, HeardPlaces
 from bot.services.system.outbox import Outbox
 from bot.services.system.sources import SourceSettings
 from bot.upkeep import entry_expansion
@@ -78,8 +76,8 @@ from memory.store.constellations import Constellation
 from memory.store.database import Database
 from memory.store.ids import PersonId
 from memory.store.records import replace
-from sources.base import Endpoint
-from sources.terminal import SOURCE, TerminalEndpoint, TerminalSource
+from sources.base import Endpoint, Front
+from sources.terminal import TerminalEndpoint, TerminalSource
 from sources.web import Reader
 
 _MEANING_SECONDS = 3.0  # for a query embedding in a command, which may first have to load the model
@@ -113,9 +111,11 @@ class _Maker:
         spending = Spending(self.database, approvals.people, clock, self._zone, deps.budgets)
         await spending.load(at_start=not at_rest)
         jobs = self._jobs(approvals, deps)
-        resume, fronts = (runtime.resume, self.served.release), tuple(shared.config.sources)
+        resume = runtime.resume, self.served.release
+        named, read_back = shared.config.sources, {each.source.name: each.read_back for each in answers.fronts}
+        fronts = {name: read_back.get(name) for name in named}
         data_sources = SourceSettings(self.database, clock, jobs.schedule, jobs.source_checks, *resume, places, fronts)
-        status = self._status(answers.embedding)
+        status = self._status(answers)
         if not at_rest:
             await jobs.schedule.prepare()
             self._keep_up(answers, jobs.schedule)
@@ -125,15 +125,12 @@ class _Maker:
             events=self.events,
             terminal=answers.terminal,
             approvals=approvals,
-            access=self.served.access,
             places=places,
             schedule=jobs.schedule,
-            heard_places=HeardPlaces(self.constellation.id, shared.constellations),
-            fronts=shared.fronts,
+            fronts=answers.fronts,
             embedding=answers.embedding,
             talking=Addressees(self.database, places, receive),
             data_sources=data_sources,
-            gaps=Gaps(self.database, clock, self.served.settle),
             registry=self._registry(answers, jobs, (spending, data_sources, status)),
             privacy=self.served.privacy,
             halt=shared.halt,
@@ -182,7 +179,8 @@ class _Maker:
         routing, embedding = await self._routing(), shared.embedders.of(self.database)
         screen = TerminalEndpoint(shared.journal, shared.clock)
         terminal = TerminalSource(config.constellation.owner, shared.clock), screen
-        endpoints = ChainMap[str, Endpoint]({SOURCE: screen}, shared.endpoints)
+        fronts = Front(*terminal), *self.served.fronts
+        endpoints = {front.source.name: front.endpoint for front in fronts}
         turn_deps = _turn_deps(shared, self.events, embedding, endpoints)
         compactor = Compactor(self.database, turn_deps)
         turn_deps = replace(turn_deps, shrink=compactor.shrink)
@@ -190,7 +188,7 @@ class _Maker:
         runtime = ConstellationRuntime(self.constellation, self.database, *made)
         approvals = Approvals(self.database, shared.clock, shared.broker, runtime.resume, turn_deps.tools)
         places = await open_places(config, approvals, routing, shared.accounts)
-        return _Answers(runtime, embedding, compactor, terminal, approvals, places)
+        return _Answers(runtime, embedding, compactor, terminal, fronts, approvals, places)
 
     async def _routing(self) -> RoutingTable:
         """The routing. In the configured constellation, or a new one, the agents and groups of the configuration are
@@ -257,19 +255,21 @@ class _Maker:
     def _go_on(self, runtime: ConstellationRuntime, name: str, work: Work) -> None:
         runtime.keep(f"{name} of {self.constellation.name}" if self._origin else name, work)
 
-    def _status(self, embedding: Embedding) -> Status:
+    def _status(self, answers: "_Answers") -> Status:
         shared, config = self.shared, self.shared.config
         return Status(
             self.database,
             shared.clock,
-            shared.fronts,
+            answers.fronts,
+            tuple(config.sources),
+            shared.replication,
             self.constellation.name,
             config.model.default,
             shared.started,
             model_health=shared.models.health,
             halted=lambda: shared.halt.since,
             unstored=shared.parts.supervisor.unstored.words,
-            embedding=embedding.words,
+            embedding=answers.embedding.words,
             mcp=shared.mcp.states,
             unset=config.unset(),
         )
@@ -298,6 +298,7 @@ class _Answers(Struct, frozen=True):
     embedding: Embedding
     compactor: Compactor
     terminal: tuple[TerminalSource, TerminalEndpoint]
+    fronts: tuple[Front, ...]
     approvals: Approvals
     places: Places
 

@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Protocol, TypeVar
 
 from msgspec import Struct
@@ -19,7 +19,7 @@ from memory.people.audience import OWNER, PUBLIC, Audience, Scope, parse_audienc
 from memory.people.identities import audience_called, label_called
 from memory.store.database import Rows
 from memory.store.ids import BlockId
-from sources.base import Directory, Endpoint, PlatformError
+from sources.base import Directory, Front, PlatformError
 from sources.bluesky.identifiers import NAME as BLUESKY
 from sources.names import place_title
 from texts import _, error_sentence, gettext_noop, source
@@ -55,11 +55,11 @@ def find(every: Iterable[N], name: str, missing: str) -> N:
     raise UserError(_(missing, name=name[:_SHOWN]) + _(list_known([each.name for each in known])))
 
 
-async def looked_up(said: str, endpoints: Mapping[str, Endpoint]) -> str:
+async def looked_up(said: str, fronts: Iterable[Front]) -> str:
     """A name as typed; a Bluesky handle becomes its DID, which nobody can take over. Raises UserError."""
     if (handle := _HANDLE.fullmatch(said.strip())) is None:
         return said
-    endpoint = endpoints.get(BLUESKY)
+    endpoint = next((front.endpoint for front in fronts if front.source.name == BLUESKY), None)
     if not isinstance(endpoint, Directory):
         raise UserError("Handles are looked up on Bluesky, which is not connected. Start Carina, or give the DID.")
     try:

@@ -25,6 +25,7 @@ from bot.runtime.router import Router
 from bot.services.agents.addressees import Addressees
 from bot.services.agents.constellations import ConstellationCommands, named
 from bot.services.caller import Caller
+from bot.services.names import looked_up
 from bot.services.people.access import Access, configured_rules
 from bot.services.people.approvals import Approvals
 from bot.services.people.erasure_everywhere import Eraser
@@ -36,9 +37,7 @@ from bot.services.people.sign_in_links import SignInLinks
 from bot.services.people.web_access import WebAccess
 from bot.services.registry import ArgumentNames, Operation, Registry, Suggested
 from bot.services.results import Plain, Result
-from bot.services.status import FrontEndStates
 from bot.services.system.jobs import Schedule
-from bot.services.system.missed_messages import Gaps, HeardPlaces
 from bot.services.system.restart import Restart
 from bot.services.system.sources import SourceSettings
 from bot.upkeep.embedding import Embedders, Embedding
@@ -51,7 +50,7 @@ from memory.store.database import Database, Rows
 from memory.store.ids import ConstellationId, PersonId
 from scheduler.job_kinds import OpenConstellation
 from scheduler.runner import Runner
-from sources.base import Endpoint
+from sources.base import Front
 from sources.terminal import Journal, TerminalEndpoint, TerminalSource
 
 _SETTLE_SECONDS = 5.0  # for earlier messages to be stored
@@ -68,8 +67,6 @@ class Shared(Struct, frozen=True):
     """The configured one's database, which also has the settings of accounts: it is always open."""
     accounts: AccountSettings
     parts: SharedParts
-    endpoints: dict[str, Endpoint]
-    """By source, without the terminal, which each constellation has for itself; front ends are added later."""
     models: ModelSelection
     embedders: Embedders
     mcp: Servers
@@ -85,7 +82,6 @@ class Shared(Struct, frozen=True):
     started: datetime
     at_rest: bool = False
     """For a command on files that no service uses: nothing is created, scheduled or started."""
-    fronts: FrontEndStates = field(default_factory=FrontEndStates)
     typing: TypingPeople = field(default_factory=TypingPeople)
 
 
@@ -94,15 +90,13 @@ class Services(Struct, frozen=True):
     events: Broadcast
     terminal: tuple[TerminalSource, TerminalEndpoint]
     approvals: Approvals
-    access: Access
     places: Places
     schedule: Schedule
-    heard_places: HeardPlaces
-    fronts: FrontEndStates
+    fronts: tuple[Front, ...]
+    """The terminal of this constellation, and the front ends of the service."""
     embedding: Embedding
     talking: Addressees
     data_sources: SourceSettings
-    gaps: Gaps
     registry: Registry
     privacy: Privacy
     halt: HaltState
@@ -115,7 +109,7 @@ class Services(Struct, frozen=True):
 class ServedConstellations:
     """The constellations of a data folder, each opened with its services on demand."""
 
-    def __init__(self, shared: Shared, compose: "Compose") -> None:
+    def __init__(self, shared: Shared, compose: "Compose", connect: "Connect") -> None:
         self.shared = shared
         self._compose = compose
         constellations, clock, parts = shared.constellations, shared.clock, shared.parts
@@ -130,13 +124,20 @@ class ServedConstellations:
         after = self.settle, self.router.moved, self._erased, shared.broker.erased, self.router.resume
         eraser = Eraser(constellations, shared.folder.path, clock, *after, shared.replication.paused)
         zone = shared.config.schedule.zone_name()
-        self.privacy = Privacy(constellations, people, shared.choices, eraser, clock, shared.endpoints, zone)
+        self.privacy = Privacy(constellations, people, shared.choices, eraser, clock, self._looked_up, zone)
         known = constellations, shared.config, clock, shared.configured
         self.commands = ConstellationCommands(*known, self._is_open, self.opened.shut)
         resume = functools.partial(self.router.resume, shared.configured)
         rules = configured_rules(shared.config)
         notices = owner_notices(shared.config)
-        self.access = Access(shared.home, shared.broker.terms, clock, resume, rules, notices, shared.endpoints)
+        self.access = Access(shared.home, shared.broker.terms, clock, resume, rules, notices, self._looked_up)
+        self.fronts = connect(self)
+        """The front ends, without the terminal, which each constellation has for itself."""
+
+    @property
+    def configured(self) -> Services:
+        """The services of the configured constellation, which is always open while the service runs."""
+        return self._open[self.shared.configured]
 
     @asynccontextmanager
     async def use(self, identifier: ConstellationId) -> AsyncIterator[Services]:
@@ -166,6 +167,9 @@ class ServedConstellations:
         self.router.release()
         for each in self.shared.constellations.all():
             self.runner.changed(each.id)
+
+    async def _looked_up(self, said: str) -> str:
+        return await looked_up(said, self.fronts)
 
     async def load(self) -> None:
         """Read stored settings and choices; call this before accepting any message."""
@@ -200,13 +204,16 @@ class ServedConstellations:
 Compose: TypeAlias = Callable[[ServedConstellations, Constellation, Database, ExitStack], Awaitable[Services]]
 """Creates the services of one constellation (`bot.services.composition.compose`)."""
 
+Connect: TypeAlias = Callable[[ServedConstellations], tuple[Front, ...]]
+"""Creates the front ends; they find the services when they run."""
+
 
 class ServedRegistry(Registry):
-    """The registry of a constellation, which is opened for the call if necessary."""
+    """The registry of a constellation, which is opened for the call if necessary; made while the configured one is."""
 
-    def __init__(self, served: ServedConstellations, operations: Mapping[str, Operation]) -> None:
+    def __init__(self, served: ServedConstellations) -> None:
         self._served = served
-        self.operations = operations
+        self.operations = served.configured.registry.operations
 
     async def call(
         self, name: str, caller: Caller, given: Mapping[str, Any], called: ArgumentNames | None = None

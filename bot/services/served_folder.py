@@ -22,7 +22,7 @@ from bot.services.people.place_settings import AccountSettings
 from bot.services.people.sign_in_links import SignInLinks
 from bot.services.people.web_access import WebAccess
 from bot.services.registry import Registry
-from bot.services.served_constellations import ServedConstellations, ServedRegistry, Shared
+from bot.services.served_constellations import Connect, ServedConstellations, ServedRegistry, Shared
 from bot.services.system.restart import Restart
 from bot.upkeep.embedding import Embedders
 from memory.store.clock import Clock, utc_now
@@ -30,7 +30,6 @@ from memory.store.constellations import Constellation, Constellations
 from memory.store.data_folder import DataFolder
 from memory.store.errors import StoreError
 from memory.store.ids import PersonId
-from sources.base import Endpoint
 from sources.terminal import PERSON, Journal
 from texts import error_text, gettext_lazy
 
@@ -39,7 +38,7 @@ from texts import error_text, gettext_lazy
 async def open_shared(
     config: Config,
     clock: Clock,
-    endpoints: dict[str, Endpoint],
+    connect: Connect,
     restart: Restart,
     web_address: Callable[[], str],
     *,
@@ -75,7 +74,6 @@ async def open_shared(
                 home=home,
                 accounts=accounts,
                 parts=SharedParts(configured_retries(config, clock()), gate, Supervisor(), Intake()),
-                endpoints=endpoints,
                 models=models,
                 embedders=embedders,
                 mcp=Servers() if at_rest else await open_servers(config, redact),
@@ -92,6 +90,7 @@ async def open_shared(
                 at_rest=at_rest,
             ),
             compose,
+            connect,
         )
         await served.load()
         stack.push_async_callback(served.opened.close)
@@ -102,10 +101,10 @@ async def open_shared(
 async def open_registry(config: Config, asked: str = "") -> AsyncIterator[Registry]:
     """The operations for a command, run in its process. For `asked`, FolderLocked and UserError see `open_shared`."""
     async with (
-        open_shared(config, utc_now, {}, Restart(possible=False), lambda: "", asked=asked) as served,
-        served.use(served.shared.configured) as services,
+        open_shared(config, utc_now, lambda _served: (), Restart(possible=False), lambda: "", asked=asked) as served,
+        served.use(served.shared.configured),
     ):
-        yield ServedRegistry(served, services.registry.operations)
+        yield ServedRegistry(served)
 
 
 async def _configured(config: Config, constellations: Constellations, asked: str | None) -> Constellation:

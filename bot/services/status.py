@@ -10,12 +10,13 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from bot.agents.permissions.who_may import Action
 from bot.config.loader import environment
 from bot.errors import UserError
 from bot.models.health import ModelHealth
+from bot.runtime.replication import Replication
 from bot.services.caller import Caller, Via
 from bot.services.names import command_to_answer
 from bot.services.registry import Options, operation
@@ -26,7 +27,8 @@ from memory.blocks.repair import damage_since
 from memory.queue import erasure_follow_ups, inbox, missed_messages, outbox
 from memory.store.clock import from_text
 from memory.store.database import Rows
-from texts import language, source
+from sources.base import Front
+from texts import _, gettext_noop, language, source
 
 _EXAMINES = Options(via=frozenset({Via.DISCORD, Via.WEB}), seconds=120.0)
 
@@ -58,17 +60,13 @@ class Doctor(Struct, frozen=True):
 
 
 _DAMAGE_SHOWN = timedelta(days=30)
+_REPLICATION = "continuous backup"
+_NOT_CONNECTED = gettext_noop("not connected: only a chat is running; `carina run` connects it")
 
 
-class FrontEndStates(Struct, frozen=True):
-    """The status of the service's front ends; each adds its own when it connects."""
-
-    words: dict[str, Callable[[], str]] = field(default_factory=dict)
-    """Status texts for people, by name."""
-    ready: dict[str, Callable[[], bool]] = field(default_factory=dict)
-    """Whether messages are received there."""
-    beside: dict[str, Callable[[], bool]] = field(default_factory=dict)
-    """Whether other parts of it work, without which messages are still received."""
+def readiness(fronts: Iterable[Front]) -> dict[str, bool]:
+    """Whether messages are received at each front end."""
+    return {front.source.name: front.readiness().ready for front in fronts}
 
 
 class Status(Service, frozen=True):
@@ -77,7 +75,10 @@ class Status(Service, frozen=True):
     The functions return the status of a part as text for people; empty if there is nothing to report.
     """
 
-    fronts: FrontEndStates
+    fronts: tuple[Front, ...]
+    sources: tuple[str, ...]
+    """The configured sources; those that have no front end here are not connected."""
+    replication: Replication
     constellation: str
     default_model: str
     started: datetime
@@ -96,7 +97,13 @@ class Status(Service, frozen=True):
 
     @operation("status", "Show the status of front ends, models and queues", Action.STATUS, Options(running=True))
     async def show(self, _caller: Caller) -> ServiceStatus:
-        fronts, since = self.fronts, self.clock() - _DAMAGE_SHOWN
+        since, ready = self.clock() - _DAMAGE_SHOWN, readiness(self.fronts)
+        missing = [each for each in self.sources if each not in ready]
+        shown = dict.fromkeys(missing, _(_NOT_CONNECTED))
+        shown |= {name: words() for front in self.fronts for name, words in front.words.items()}
+        ready |= dict.fromkeys(missing, False)
+        if self.replication.replica is not None:
+            shown[_REPLICATION], ready[_REPLICATION] = self.replication.words(), not self.replication.failing
         found, counts, damage, embedding, unread = await self.database.read(
             lambda rows: (
                 agents.agents(rows),
@@ -110,8 +117,7 @@ class Status(Service, frozen=True):
         halted = self.halted()
         return ServiceStatus(
             constellation=self.constellation, started=self.started, agents=models,
-            fronts={name: state() for name, state in fronts.words.items()},
-            ready={name: ready() for name, ready in {**fronts.ready, **fronts.beside}.items()},
+            fronts=shown, ready=ready,
             models=tuple(map(ModelState.of, self.model_health(models.values()))), not_configured=dict(self.unset),
             damage=tuple(each.words for each in damage), halted=from_text(halted) if halted else None,
             unstored=self.unstored(), embedding=embedding, mcp=dict(self.mcp()), gaps=missed_messages.words(unread),

@@ -37,6 +37,7 @@ from bot.runtime.open_constellations import OpenConstellations
 from bot.runtime.router import Router
 from bot.runtime.supervision import Supervisor
 from bot.runtime.turn_retries import RetryPolicy
+from bot.services.names import looked_up
 from bot.services.people.approvals import Approvals
 from bot.services.people.erasure_everywhere import Eraser
 from bot.services.people.ignored_people import Choices
@@ -332,7 +333,8 @@ async def running(folder: Path, setting: Setting | None = None) -> AsyncIterator
             settle=functools.partial(router.taken_in, 5),
             moved=router.moved,
         )
-        privacy = Privacy(constellations, approvals.people, choices, eraser, made.clock, {}, "UTC")
+        handles = functools.partial(looked_up, fronts=())
+        privacy = Privacy(constellations, approvals.people, choices, eraser, made.clock, handles, "UTC")
         service = Service(
             constellations,
             tuple(configs),

@@ -22,10 +22,9 @@ from bot.interfaces.discord.responses import Tree
 from bot.interfaces.discord.settings_pages import CLOCKS, SettingsPages, install_settings
 from bot.redactor import Redactor
 from bot.services import titles
-from bot.services.registry import Operation
-from bot.services.served_constellations import ServedConstellations, ServedRegistry, Services, Shared
+from bot.services.served_constellations import ServedConstellations, ServedRegistry, Shared
+from bot.services.system.missed_messages import Gaps, HeardPlaces
 from memory.people.access import Rule
-from memory.store.clock import Clock
 from memory.store.faults import commit_point
 from memory.store.ids import PersonId, PlaceId, text_mark
 from memory.store.records import replace
@@ -43,23 +42,15 @@ _MARK = "discord.commands"
 _BEGUN = "discord.begun"
 
 
-def connect(config: Config, served: ServedConstellations, services: Services) -> Front:
+def connect(served: ServedConstellations) -> Front:
     """The Discord front end; nothing is connected before its source runs."""
-    shared, access = served.shared, services.access
-    clock, accounts, marks = shared.clock, shared.accounts, shared.constellations
-    ignored, keeps = shared.choices.ignored, keeping(services.registry)
+    shared, access, config = served.shared, served.access, served.shared.config
+    clock, accounts, marks, ignored = shared.clock, shared.accounts, shared.constellations, shared.choices.ignored
+    heard_places, gaps = HeardPlaces(shared.configured, marks), Gaps(shared.home, clock, served.settle)
 
     async def recent(place: PlaceId) -> Sequence[StoredMessage]:
-        found = await services.heard_places.recent(place, _COMPARED)
+        found = await heard_places.recent(place, _COMPARED)
         return [StoredMessage(row.external_id or "", text_mark(row.text)) for row in found]
-
-    async def listens_from() -> int:
-        """The time of the bot's first attempt to connect, as a Discord snowflake."""
-        stored = await marks.position(_BEGUN)
-        if stored is None:
-            stored = str(discord.utils.time_snowflake(clock()))
-            await marks.note_position(_BEGUN, stored)
-        return int(stored)
 
     async def never_wrote() -> Mapping[PersonId, datetime | None]:
         """People whose direct messages are searched: the owner, admins, and people allowed by name or code."""
@@ -68,26 +59,26 @@ def connect(config: Config, served: ServedConstellations, services: Services) ->
         in_charge = {*config.discord.admins.persons} | ({config.discord_owner} if config.discord_owner else set())
         others = sorted(map(str, allowed)) if settings.dm is not Direct.OFF else []
         named = [PersonId(f"discord:{each}") for each in (*sorted(in_charge), *others)]
-        return await services.gaps.never_wrote([each for each in named if not ignored(each)])
+        return await gaps.never_wrote([each for each in named if not ignored(each)])
 
     wiring = Wiring(
-        cursors=functools.partial(services.heard_places.cursors, "discord"),
+        cursors=functools.partial(heard_places.cursors, "discord"),
         recent=recent,
         never_wrote=never_wrote,
-        gaps=services.gaps,
-        listens_from=listens_from,
+        gaps=gaps,
+        listens_from=functools.partial(_listens_from, shared),
         on_ready=lambda name: logs.ready("discord", name=name),
         reachable=functools.partial(served.router.reachable, "discord"),
         commands=Offered(
-            install=lambda tree: _install(tree, served, services.registry.operations, settings),
+            install=lambda tree: _install(tree, served, settings),
             synced=functools.partial(marks.position, _MARK),
             note=functools.partial(marks.note_position, _MARK),
-            barred=lambda interaction: refusal(interaction, settings, ignored, keeps),
+            barred=lambda interaction: refusal(interaction, settings, ignored, keeping(served.configured.registry)),
             is_owner=lambda interaction: interaction.user.id == settings.owner_id,
             language=lambda interaction: accounts.language(PersonId(f"discord:{interaction.user.id}")),
             cleaned=Redactor(config.secrets()).clean,
         ),
-        gave_up=functools.partial(_gave_up, config, services, clock),
+        gave_up=functools.partial(_gave_up, served),
         ignored=ignored,
         unknown_wrote=lambda unknown: None if accounts.is_paused("discord") else access.unknown_wrote(unknown),
         clock=clock,
@@ -100,9 +91,19 @@ def connect(config: Config, served: ServedConstellations, services: Services) ->
         settings_of(config), decided=StoredDecisions(access.rules, accounts.modes, shared.audience.other_audiences)
     )
     source = DiscordSource(settings, wiring)
-    accounts.resumed["discord"] = source.read_back
-    shared.fronts.words["discord"] = lambda: "; ".join(filter(None, (source.words, accounts.state("discord"))))
-    return Front(source, source.endpoint, source.pause, source.finish, lambda: source.readiness)
+    words = {"discord": lambda: "; ".join(filter(None, (source.words, accounts.state("discord"))))}
+    return Front(
+        source, source.endpoint, source.pause, source.finish, lambda: source.readiness, source.read_back, words
+    )
+
+
+async def _listens_from(shared: Shared) -> int:
+    """The time of the bot's first attempt to connect, as a Discord snowflake."""
+    stored = await shared.constellations.position(_BEGUN)
+    if stored is None:
+        stored = str(discord.utils.time_snowflake(shared.clock()))
+        await shared.constellations.note_position(_BEGUN, stored)
+    return int(stored)
 
 
 def _silence(shared: Shared) -> str:
@@ -110,9 +111,9 @@ def _silence(shared: Shared) -> str:
     return _("Halted") if shared.halt.halted else _("Paused") if shared.accounts.is_paused("discord") else ""
 
 
-async def _gave_up(config: Config, services: Services, clock: Clock, channel: int) -> None:
+async def _gave_up(served: ServedConstellations, channel: int) -> None:
     """Tell the owner that a message in a channel could not be handled, once a day for each channel."""
-    now = clock()
+    shared, now = served.shared, served.shared.clock()
     key = f"not_handled/{channel}/{now:%Y-%m-%d}"
     text = _(
         "Something that arrived in <#{channel}> on Discord could not be processed after several "
@@ -120,17 +121,15 @@ async def _gave_up(config: Config, services: Services, clock: Clock, channel: in
         "details; please report this.",
         channel=channel,
     )
-    work = functools.partial(owner_notices(config).tell_owner, key=key, text=text, now=now)
-    await services.approvals.database.write(_GAVE_UP, work)
-    services.approvals.resume()
+    work = functools.partial(owner_notices(shared.config).tell_owner, key=key, text=text, now=now)
+    await shared.home.write(_GAVE_UP, work)
+    served.router.resume(shared.configured)
 
 
-def _install(
-    tree: Tree, served: ServedConstellations, operations: Mapping[str, Operation], settings: DiscordSettings
-) -> None:
+def _install(tree: Tree, served: ServedConstellations, settings: DiscordSettings) -> None:
     install_help(tree)
     install_approvals(tree, served)
-    registry = ServedRegistry(served, operations)
+    registry = ServedRegistry(served)
     forms = {
         "archival.add": OpenForm(entry_form),
         "facts.correct": fact_form(registry, settings),

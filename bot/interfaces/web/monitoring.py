@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from bot.interfaces.web.request import Context
+from bot.services.status import readiness
 from bot.services.system.inbox import StageRow, turn_stages
 from memory.people.audience import PUBLIC, Scope
 from memory.queue import telemetry as stored
@@ -28,7 +29,7 @@ async def alive(_request: Request) -> Response:
 
 async def ready(ctx: Context) -> Response:
     """Whether the database accepts writes and every front end is connected; only names and booleans."""
-    parts = {name: is_ready() for name, is_ready in ctx.web.services.fronts.ready.items()}
+    parts = readiness(ctx.web.services.fronts)
     parts["database"] = not ctx.web.talk.router.supervisor.unstored.words()
     return JSONResponse({"ready": all(parts.values()), "parts": parts}, 200 if all(parts.values()) else 503)
 
@@ -78,7 +79,7 @@ async def metrics(durations: Durations, ctx: Context) -> Response:
     database, now = ctx.web.talk.database, ctx.web.clock()
     families = await database.read(lambda rows: stored.counted(rows, now))
     await durations.read(database, now)
-    up = [({"source": name}, int(is_ready())) for name, is_ready in ctx.web.services.fronts.ready.items()]
+    up = [({"source": name}, int(is_ready)) for name, is_ready in readiness(ctx.web.services.fronts).items()]
     lines = [*_family("carina_source_up", "gauge", "Whether a front end hears", up)]
     halted = int(bool(ctx.web.services.halt.since))
     lines += _family("carina_halted", "gauge", "Whether everything is halted", [({}, halted)])

@@ -54,6 +54,7 @@ class PageMarks(Struct):
 
 
 _AGAIN_SECONDS = 30.0
+_DASHBOARD = gettext_noop("dashboard")
 _OFF = gettext_noop("off ([web.server] listen is empty)")
 _NOT_WANTED = gettext_noop("off: only a chat is running; `carina run` starts it")
 _log = Log("carina.web")
@@ -83,7 +84,7 @@ class WebParts(Struct, frozen=True):
         listen = config.web.server.listen
         listening = WebState(listen, problem="" if listen else _OFF) if wanted else WebState("", problem=_NOT_WANTED)
         source = ApiSource(PERSON, config.constellation.owner or local_name(), clock)
-        return cls(Front(source, ApiEndpoint()), source, listening)
+        return cls(Front(source, ApiEndpoint(), words={_DASHBOARD: listening.words}), source, listening)
 
 
 class WebServer(Struct, frozen=True):

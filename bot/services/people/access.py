@@ -9,7 +9,7 @@ withdrawn, also across restarts.
 import asyncio
 import re
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, ClassVar
@@ -23,7 +23,7 @@ from bot.agents.permissions.who_may import Action, Approver
 from bot.config import Config
 from bot.errors import UserError
 from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller
-from bot.services.names import looked_up, unnamed
+from bot.services.names import unnamed
 from bot.services.registry import CHANGES, Arguments, Options, Param, Role, Suggestions, operation, suggestions
 from bot.services.results import ActionReport, Listing, Markdown, Markup, Row, report
 from bot.services.transactions import commit
@@ -39,7 +39,7 @@ from memory.store.faults import commit_point
 from memory.store.ids import PersonId, PlaceId, place_source
 from memory.store.logs import Log
 from memory.store.recent_values import RecentValues
-from sources.base import Endpoint, UnknownPerson
+from sources.base import UnknownPerson
 from sources.bluesky.identifiers import DID
 from texts import _, gettext_noop, language
 
@@ -160,7 +160,8 @@ class Access:
     configured: Mapping[str, Rule]
     """The configured rules by subject, shown next to later decisions."""
     notices: Notices
-    endpoints: Mapping[str, Endpoint]
+    looked_up: Callable[[str], Awaitable[str]]
+    """Replaces a handle by its lasting ID. Raises UserError."""
     rules: dict[str, Rule] = field(default_factory=dict, init=False)
     """The decisions by subject, as in the store; the same object for the life of the service."""
     _unknown: asyncio.Queue[UnknownPerson] = field(default_factory=lambda: asyncio.Queue(_QUEUE), init=False)
@@ -304,7 +305,7 @@ class Access:
 
     @operation("people.allow", "Allow a person, role or server", Action.PEOPLE, CHANGES)
     async def allow(self, caller: Caller, arguments: SubjectArguments) -> ActionReport:
-        subject = _required(await looked_up(arguments.named, self.endpoints))
+        subject = _required(await self.looked_up(arguments.named))
         if self.configured.get(subject) is Rule.DENY:
             raise UserError(
                 "The configuration blocks them under [discord.deny], which takes precedence. Remove that there."
@@ -313,7 +314,7 @@ class Access:
 
     @operation("people.deny", "Block a person, role or server", Action.PEOPLE, CHANGES)
     async def deny(self, caller: Caller, arguments: SubjectArguments) -> ActionReport:
-        subject = _required(await looked_up(arguments.named, self.endpoints))
+        subject = _required(await self.looked_up(arguments.named))
         if subject in self.terms.people.owner:
             raise UserError("That is the owner, who cannot be blocked.")
         done = _("{who} is blocked: I neither read nor answer what they say")
@@ -326,7 +327,7 @@ class Access:
         _FORGETS,
     )
     async def forget(self, caller: Caller, who: _Who) -> ActionReport:
-        now, who = self.clock(), await looked_up(who, self.endpoints)
+        now, who = self.clock(), await self.looked_up(who)
 
         def work(tx: Tx) -> tuple[bool, bool]:
             ruled, waited = access.drop_rule(tx, who), access.withdraw(tx, PersonId(who), now)

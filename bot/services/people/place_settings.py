@@ -4,7 +4,7 @@ A setting is stored as a row, so it lasts. It overrides the configuration for th
 overrides a wider one, whatever the origin. Sources and the router always read the current mappings.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, ClassVar, Literal, TypeAlias
@@ -73,8 +73,6 @@ class AccountSettings:
     held: StoredSettings = field(default_factory=dict, init=False)
     modes: dict[str, str] = field(default_factory=dict, init=False)
     """Modes by "discord:<channel, category or guild>"; the source uses the same object."""
-    resumed: dict[str, Callable[[], None]] = field(default_factory=dict, init=False)
-    """Called when a source is resumed, to read missed messages; absent for a source that is not connected."""
 
     async def load(self) -> None:
         """Read the settings; call this before accepting any message, and after an erasure."""

@@ -6,7 +6,7 @@ Everybody may do so for themselves, the owner for anybody. `ignored_people` know
 import asyncio
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
 
@@ -16,7 +16,6 @@ from pydantic import Field
 from bot.agents.permissions.who_may import Action, People
 from bot.errors import UserError
 from bot.services.caller import IGNORED, TERMINAL_ONLY, Caller
-from bot.services.names import looked_up
 from bot.services.people.erasure_everywhere import Eraser
 from bot.services.people.ignored_people import Choices
 from bot.services.people.personal_copy import packed
@@ -33,7 +32,6 @@ from memory.store.database import Rows
 from memory.store.erasure_records import Erasure
 from memory.store.ids import PersonId
 from memory.store.logs import Log
-from sources.base import Endpoint
 from sources.bluesky.identifiers import DID
 from texts import _, gettext_noop, ngettext, source
 
@@ -368,7 +366,8 @@ class Privacy(Struct, frozen=True):
     choices: Choices
     eraser: Eraser
     clock: Clock
-    endpoints: Mapping[str, Endpoint]
+    looked_up: Callable[[str], Awaitable[str]]
+    """Replaces a handle by its lasting ID. Raises UserError."""
     zone: str
     """The zone of people who have not set one."""
 
@@ -442,7 +441,7 @@ class Privacy(Struct, frozen=True):
         return _(IGNORED)
 
     async def _meant(self, caller: Caller, person: str) -> PersonId:
-        return named(await looked_up(person, self.endpoints)) if person else caller.person
+        return named(await self.looked_up(person)) if person else caller.person
 
     async def _choose(self, caller: Caller, person: str, choice: PrivacyChoice | None, text: str) -> str:
         whose = await self._meant(caller, person)

@@ -2,7 +2,7 @@
 
 import re
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, ClassVar
@@ -126,7 +126,10 @@ class SourceRow(Row):
 
 
 class SourceSettings(Service, frozen=True):
-    """The data sources of one constellation, and the `fronts` that can be paused, such as "discord"."""
+    """The data sources of one constellation, and the `fronts` that can be paused, such as "discord".
+
+    Each has the function that reads what was missed meanwhile, or None if there is none.
+    """
 
     titles: ClassVar = {"source": "Manage feeds, calendars and folders, and pause sources"}
 
@@ -137,7 +140,7 @@ class SourceSettings(Service, frozen=True):
     resume_all: Callable[[], None]
     """Handles queued messages of any constellation."""
     places: Places
-    fronts: tuple[str, ...]
+    fronts: Mapping[str, Callable[[], None] | None]
 
     def announce(self) -> None:
         self.schedule.changed()
@@ -207,7 +210,7 @@ class SourceSettings(Service, frozen=True):
             return _("Paused. Anything new is reported when you resume it; anything sent to a webhook is refused.")
         later = (
             gettext_noop("When you resume it, I will read the newest messages in each place.")
-            if front in self.places.accounts.resumed
+            if self.fronts[front] is not None
             else gettext_noop("I will not read what is said in the meantime.")
         )
         return _(
@@ -224,7 +227,7 @@ class SourceSettings(Service, frozen=True):
             return _("Resumed. It will be read within a minute; anything sent to a webhook is accepted at once.")
         self.resume_all()
         meanwhile = gettext_noop("I have not read what was said in the meantime; please repeat what needs an answer.")
-        if (read_back := self.places.accounts.resumed.get(front)) is not None:
+        if (read_back := self.fronts[front]) is not None:
             read_back()
             meanwhile = gettext_noop("I am reading the newest messages in each place.")
         return _("I am active on {source} again. {meanwhile}", source=source_name(front), meanwhile=_(meanwhile))
@@ -249,7 +252,7 @@ class SourceSettings(Service, frozen=True):
         if name == SOURCE:
             raise UserError("The terminal cannot be paused, so that you can always reach me.")
         if name not in self.fronts:
-            raise UserError(_("There is no source “{source}” here.", source=name) + _(list_known(self.fronts)))
+            raise UserError(_("There is no source “{source}” here.", source=name) + _(list_known(tuple(self.fronts))))
         _require_other(name, self.places.accounts.is_paused(name), paused)
         await self.places.decide("pause", name, "" if paused else None, caller.approver)
         return name

@@ -28,6 +28,7 @@ from memory.store.ids import ConstellationId
 from scheduler import triggers
 from scheduler.job_kinds import DueJob, JobResult, QueueJob
 from scheduler.triggers import DateTrigger
+from sources.base import Deliver, Front
 from sources.terminal import PERSON
 from tests.benchmarks.world import Making, open_world
 from tests.bot.parts import MovableClock, Platform, channel, deleted, edited, place_id, said
@@ -79,6 +80,15 @@ class Side:
         await until(lambda: all(runtime.idle for runtime in self.served.opened), 20)
 
 
+class Silent:
+    """A source that hears nothing."""
+
+    name = "discord"
+
+    async def run(self, _deliver: Deliver) -> None:
+        await asyncio.Event().wait()
+
+
 def owner(at: Place | None, *, sure: bool = False) -> Caller:
     """The owner, who may see everything there is in the constellation of a place."""
     location = None if at is None else Location(at.id, at.audience, (at.id,), at.bindings)
@@ -99,19 +109,20 @@ async def side(tmp_path: Path) -> AsyncIterator[Side]:
 async def serving(folder: Path) -> AsyncIterator[Side]:
     config = load_config({"CARINA_HOME": str(folder), "EMBEDDING_MODEL": "none"}, folder)
     platform = Platform(MovableClock(utc_now()))
+    front = Front(Silent(), platform)
 
     async def tell(name: str, error: Exception) -> None:
         raise AssertionError(f"{name}: {error!r}")
 
     with capture_logs():
         async with (
-            open_shared(config, utc_now, {"discord": platform}, Restart(possible=False), lambda: "") as served,
+            open_shared(config, utc_now, lambda _served: (front,), Restart(possible=False), lambda: "") as served,
             served.use(served.shared.configured) as home,
             asyncio.TaskGroup() as tasks,
         ):
             await served.router.start(tasks, tell)
             running = tasks.create_task(served.runner.run())
-            yield Side(served, home, platform, ServedRegistry(served, home.registry.operations))
+            yield Side(served, home, platform, ServedRegistry(served))
             await served.router.drain(5)
             served.router.stop()
             running.cancel()

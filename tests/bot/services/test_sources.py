@@ -1,6 +1,6 @@
 """Sources by command: what cannot be read, or told, is refused when it is added; pauses say what comes true."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 import pytest
@@ -31,11 +31,14 @@ async def resolve(host: str, _port: int) -> Iterable[str]:
     return ["93.184.216.34" if host == "example.org" else "127.0.0.1"]
 
 
-def settings(database: Database, private_hosts: Collection[str] = ()) -> SourceSettings:
+def settings(
+    database: Database, private_hosts: Collection[str] = (), read_back: Callable[[], None] | None = None
+) -> SourceSettings:
     schedule = Schedule(database, lambda: NOW, lambda: None, lambda: None)
     checks = DataSourceChecks(Reader(resolving=resolve, private_hosts=private_hosts), PERSON)
     accounts, routing = AccountSettings(database, PEOPLE.selves), RoutingTable({}, GroupId("grp_one"))
-    places, fronts = Places(database, routing, PEOPLE, lambda: NOW, accounts), ("discord", "bluesky")
+    places = Places(database, routing, PEOPLE, lambda: NOW, accounts)
+    fronts = {"discord": read_back, "bluesky": None}
     return SourceSettings(database, lambda: NOW, schedule, checks, lambda: None, lambda: None, places, fronts)
 
 
@@ -88,8 +91,8 @@ async def test_a_source_is_listed_with_why_it_fails_and_its_checks_by_its_name(d
 
 
 async def test_reading_back_is_promised_only_of_a_source_that_does_it(database: Database) -> None:
-    own, read = settings(database), list[str]()
-    own.places.accounts.resumed["discord"] = lambda: read.append("discord")
+    read = list[str]()
+    own = settings(database, read_back=lambda: read.append("discord"))
 
     async def told(done: str, source: str) -> str:
         return str((await registry(own).call(f"source.{done}", OLGA, {"source": source})).data()["text"])
@@ -108,7 +111,7 @@ async def test_reading_back_is_promised_only_of_a_source_that_does_it(database: 
 async def test_an_unknown_source_cannot_be_paused_and_the_known_ones_are_listed_if_there_are_any(
     database: Database,
 ) -> None:
-    for fronts, known in ((("discord", "bluesky"), r" Choose from: discord, bluesky\."), ((), "")):
+    for fronts, known in (({"discord": None, "bluesky": None}, r" Choose from: discord, bluesky\."), ({}, "")):
         own = registry(replace(settings(database), fronts=fronts))
         with pytest.raises(UserError, match=rf"There is no source “mail” here\.{known}$"):
             await own.call("source.pause", OLGA, {"source": "mail"})
