@@ -223,8 +223,9 @@ class Import(Struct, frozen=True):
 
 
 def require_schema(manifest: Manifest) -> None:
-    """Raise CarError for a file that is too old to be migrated."""
-    if manifest.about.schema < migrations.migrations(migrations.Kind.CONSTELLATION)[0].version:
+    """Raise CarError for a file that is older than the first schema that can be created."""
+    known = migrations.migrations(migrations.Kind.CONSTELLATION)
+    if manifest.about.schema < next(each.version for each in known if each.whole):
         raise CarError(
             "this file has schema {schema}, which is too old for this version: use the version of Carina that made it",
             schema=manifest.about.schema,

@@ -112,7 +112,8 @@ def status(path: Path, kind: Kind) -> Status:
     except driver.DatabaseError as error:
         found = unreadable(path, error)
         raise (_damaged(path, error) if found is error else found) from error  # another program's file
-    return Status(path, version, known[-1].version, known[0].version)
+    oldest = min(each.version if each.whole else each.version - 1 for each in known)
+    return Status(path, version, known[-1].version, oldest)
 
 
 def unreadable(path: Path, error: Exception) -> Exception:
@@ -185,7 +186,7 @@ def prepare(path: Path, kind: Kind) -> None:
 
 
 def prepare_at(path: Path, kind: Kind, version: int) -> None:
-    """Create a file in the schema of an earlier version, unless it exists: an old export is loaded into it."""
+    """Create a file in the schema of a version from a start on, unless it exists: an old export is loaded into it."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     path.touch(mode=0o600)
     apply(path, kind, version)

@@ -1,27 +1,4 @@
--- Older files are brought up to date by these steps, each section one, up to the version of the start beside this file.
--- The first section makes a file of the oldest version. Never change a section.
--- ---------------------------------------------------------------------------------------------------- 0004_first_start
-CREATE TABLE users (id TEXT PRIMARY KEY, username TEXT UNIQUE NOT NULL, created_at TEXT NOT NULL,
-    updated_at TEXT NOT NULL) STRICT;
-CREATE TABLE user_identities (id TEXT PRIMARY KEY, user_id TEXT NOT NULL REFERENCES users(id), provider TEXT NOT NULL,
-    provider_id TEXT NOT NULL, created_at TEXT NOT NULL, UNIQUE (provider, provider_id)) STRICT;
-CREATE TABLE constellations (id TEXT PRIMARY KEY, owner_id TEXT NOT NULL REFERENCES users(id),
-    name TEXT UNIQUE NOT NULL, db_path TEXT NOT NULL, created_at TEXT NOT NULL, last_accessed_at TEXT NOT NULL) STRICT;
-CREATE TABLE places (id TEXT PRIMARY KEY, constellation_id TEXT NOT NULL REFERENCES constellations(id),
-    bound_by TEXT NOT NULL, created_at TEXT NOT NULL) STRICT;
-CREATE TABLE cursors (source TEXT PRIMARY KEY, position TEXT NOT NULL, updated_at TEXT NOT NULL) STRICT;
-CREATE TABLE privacy_choices (person_id TEXT PRIMARY KEY, choice TEXT NOT NULL CHECK (choice IN ('paused',
-    'opted_out')), since TEXT NOT NULL) STRICT, WITHOUT ROWID;
-CREATE TABLE erasures (id INTEGER PRIMARY KEY, person_id TEXT NOT NULL, asked_by TEXT NOT NULL,
-    status TEXT NOT NULL CHECK (status IN ('begun', 'done')), begun_at TEXT NOT NULL, done_at TEXT,
-    receipt TEXT NOT NULL DEFAULT '{}') STRICT;
-CREATE UNIQUE INDEX erasures_begun ON erasures (person_id) WHERE status = 'begun';
-CREATE INDEX erasures_person ON erasures (person_id, id);
-CREATE TABLE link_codes (person_id TEXT PRIMARY KEY, code TEXT UNIQUE NOT NULL, other_id TEXT,
-    expires_at TEXT NOT NULL) STRICT, WITHOUT ROWID;
-CREATE TABLE job_wakes (constellation_id TEXT PRIMARY KEY REFERENCES constellations(id), next_at TEXT NOT NULL) STRICT,
-    WITHOUT ROWID;
-CREATE INDEX job_wakes_due ON job_wakes (next_at);
+-- Steps that bring a file of Carina 0.1.0 to the version of the start beside this file, each section one. Never change one.
 -- ------------------------------------------------------------------------------------------------------- 0005_web_keys
 -- Ways into the dashboard and the API: one-time codes, sessions of browsers, tokens of programs. Only digests are kept.
 CREATE TABLE web_keys (

@@ -477,6 +477,14 @@ def test_a_trigger_that_the_scheduler_cannot_read_is_refused(home: Path, tmp_pat
     _refused_after(home, tmp_path, "UPDATE jobs SET trigger_json = ? WHERE kind = 'event'", trigger)
 
 
+def test_a_file_from_before_the_oldest_schema_that_can_be_made_is_refused(home: Path, tmp_path: Path) -> None:
+    oldest = next(each.version for each in migrations(Kind.CONSTELLATION) if each.whole)
+    write(home, tmp_path / "one.car", schema=oldest - 1)
+    with pytest.raises(CarError, match="too old for this version"):
+        stage(take(tmp_path / "one.car", tmp_path / "data"))
+    assert not list((tmp_path / "data").rglob("*.db"))
+
+
 def _refused_after(home: Path, tmp_path: Path, change: str, *values: Value) -> None:
     shutil.copytree(home, tmp_path / "changed")
     with closing(connect(file_in(tmp_path / "changed"))) as raw:
