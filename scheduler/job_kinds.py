@@ -1,16 +1,16 @@
-"""Kinds of jobs: what to do when one is due. Modules with scheduled work register a kind; the runner does the rest.
+"""Kinds of jobs: what to do when one is due. Modules with scheduled work have `kinds`; the runner does the rest.
 
 A `QueueJob` kind writes rows in the transaction that completes the job, so they are written exactly once: a message for
 the outbox, an event for an agent's inbox. A `WorkJob` kind takes longer or leaves the database; it is repeated if the
 process dies during it, so it must be idempotent.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime, timedelta
 from typing import TypeAlias
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from memory.jobs import Job
 from memory.store.database import Database, Tx
@@ -46,7 +46,6 @@ class JobResult(Struct, frozen=True):
 class QueueJob(Struct, frozen=True):
     """`queue` is called inside the transaction that completes the job."""
 
-    name: str
     queue: Callable[[Tx, DueJob], JobResult]
 
 
@@ -56,28 +55,18 @@ class WorkJob(Struct, frozen=True):
     It gets the open database of the job's constellation.
     """
 
-    name: str
     work: Callable[[Database, DueJob], Awaitable[str | JobResult]]
 
 
-Kind: TypeAlias = QueueJob | WorkJob
-
-
-class JobKinds(Struct):
-    known: dict[str, Kind] = field(default_factory=dict)
-
-    def add(self, kind: Kind) -> None:
-        """Register a kind. Raises ValueError for a duplicate name."""
-        if kind.name in self.known:
-            raise ValueError(f"there is a kind of jobs called {kind.name!r} already")
-        self.known[kind.name] = kind
+Kinds: TypeAlias = Mapping[str, QueueJob | WorkJob]
+"""What to do for each kind of job."""
 
 
 class OpenConstellation(Struct, frozen=True):
     """An open constellation for its jobs: its database, and its kinds of jobs."""
 
     database: Database
-    kinds: JobKinds
+    kinds: Kinds
 
 
 Open: TypeAlias = Callable[[ConstellationId], AbstractAsyncContextManager[OpenConstellation]]

@@ -186,7 +186,7 @@ class Runner:
 
     async def _fire(self, opened: OpenConstellation, constellation: ConstellationId, job: Job, now: datetime) -> None:
         """Handle one due job; afterward it is no longer due at this time."""
-        database, kind = opened.database, opened.kinds.known.get(job.kind)
+        database, kind = opened.database, opened.kinds.get(job.kind)
         try:
             if kind is None:
                 words = gettext_lazy("nothing here handles “{kind}”; next check in an hour", kind=job.kind)

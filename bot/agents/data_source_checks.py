@@ -26,7 +26,7 @@ from memory.store.database import Database, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import PersonId, PlaceId
 from scheduler import triggers
-from scheduler.job_kinds import DueJob, JobKinds, JobResult, WorkJob
+from scheduler.job_kinds import DueJob, JobResult, Kinds, WorkJob
 from scheduler.triggers import IntervalTrigger
 from sources.data_sources import Item, SourceUnreadable, read_folder
 from sources.text import one_line
@@ -85,8 +85,8 @@ class DataSourceChecks(Struct, frozen=True):
     reader: Reader
     owner: PersonId
 
-    def add(self, kinds: JobKinds) -> None:
-        kinds.add(WorkJob(KIND, self.check))
+    def kinds(self) -> Kinds:
+        return {KIND: WorkJob(self.check)}
 
     async def check(self, database: Database, firing: DueJob) -> JobResult:
         """Check one source; after failures the pauses grow, up to a day."""

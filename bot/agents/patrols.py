@@ -26,7 +26,7 @@ from memory.store.clock import to_text
 from memory.store.database import Rows, Tx
 from memory.store.ids import GroupId, PersonId, PlaceId
 from scheduler import triggers
-from scheduler.job_kinds import DueJob, JobKinds, JobResult, QueueJob
+from scheduler.job_kinds import DueJob, JobResult, Kinds, QueueJob
 from scheduler.triggers import CronTrigger
 from texts import gettext_lazy
 
@@ -80,8 +80,8 @@ class Patrols(Struct, frozen=True):
     owner: PersonId
     quiet: OwnersQuiet
 
-    def add(self, kinds: JobKinds) -> None:
-        kinds.add(QueueJob(KIND, self.queue))
+    def kinds(self) -> Kinds:
+        return {KIND: QueueJob(self.queue)}
 
     def queue(self, tx: Tx, firing: DueJob) -> JobResult:
         """Queue the agent's event, in the transaction that completes the job; returns the reason if it does not."""

@@ -15,27 +15,25 @@ _log = Log("bot.halt")
 
 
 class HaltState:
-    """The halt of the whole service. When the owner says `phrase` in any place, everything halts; empty for no
-    phrase."""
+    """The halt of the whole service. When the owner says `phrase` in any place, everything halts; empty for no phrase.
 
-    def __init__(self, constellations: Constellations, clock: Clock, phrase: str) -> None:
+    `stop` is called whenever a halt begins.
+    """
+
+    def __init__(self, constellations: Constellations, clock: Clock, phrase: str, stop: Callable[[], None]) -> None:
         self._constellations = constellations
         self._clock = clock
         self._phrase = phrase
+        self._stop = stop
         self.since = ""
         """When the halt began; empty without one."""
         self.unstored = False
         """Whether a restart would forget the current halt."""
         self._one = asyncio.Lock()
-        self._stopped: list[Callable[[], None]] = []
 
     @property
     def halted(self) -> bool:
         return bool(self.since)
-
-    def on_stop(self, stop: Callable[[], None]) -> None:
-        """Register a function to be called whenever a halt begins."""
-        self._stopped.append(stop)
 
     async def restore(self) -> None:
         """Restore the halt of the last run; call this before the router starts."""
@@ -57,8 +55,7 @@ class HaltState:
         """Stop everything now; `keep` or `store` writes it to the database."""
         self.since = self.since or to_text(self._clock())
         self.unstored = True
-        for stop in self._stopped:
-            stop()
+        self._stop()
         _log.warning("agents_halted", why=why)
 
     async def keep(self) -> None:

@@ -33,7 +33,6 @@ class Router:
         self._default = default
         self._gate, self._intake = shared.gate, shared.intake
         self.supervisor = shared.supervisor
-        self._gate.halt.on_stop(self.supervisor.halt)
 
     def receive(self, notification: Notification, constellation: ConstellationId | None = None) -> None:
         """Accept a notification; it is durable a moment later, in this order, in its place's constellation."""

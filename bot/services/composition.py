@@ -76,6 +76,7 @@ from memory.store.constellations import Constellation
 from memory.store.database import Database
 from memory.store.ids import PersonId
 from memory.store.records import replace
+from scheduler.job_kinds import Kinds
 from sources.base import Endpoint, Front
 from sources.terminal import TerminalEndpoint, TerminalSource
 from sources.web import Reader
@@ -127,6 +128,7 @@ class _Maker:
             approvals=approvals,
             places=places,
             schedule=jobs.schedule,
+            kinds=jobs.kinds,
             fronts=answers.fronts,
             embedding=answers.embedding,
             talking=Addressees(self.database, places, receive),
@@ -219,7 +221,7 @@ class _Maker:
             built_in=built_in_jobs(zone, summaries=config.schedule.summaries, backups=not self._origin),
             plan=lambda tx, now: patrols.plan(tx, zone, now),
         )
-        for each in (
+        working = (
             *(
                 Housekeeping(zone, config.activity.kept()),
                 backups,
@@ -229,9 +231,9 @@ class _Maker:
             *(ReminderJob(messages), EventJob(messages), ConsentRequests(messages)),
             *(replace(summaries, enabled=config.schedule.summaries), upkeep),
             *(EvaluationJob(upkeep_deps), ExpansionJob(upkeep_deps, self._busy)),
-        ):
-            each.add(schedule.kinds)
-        return _Jobs(schedule, upkeep, backups, source_checks)
+        )
+        kinds = {name: kind for each in working for name, kind in each.kinds().items()}
+        return _Jobs(schedule, kinds, upkeep, backups, source_checks)
 
     def _keep_up(self, answers: "_Answers", schedule: Schedule) -> None:
         """Start the constellation's background work, and watch its turns."""
@@ -288,6 +290,7 @@ class _Maker:
 
 class _Jobs(Struct, frozen=True):
     schedule: Schedule
+    kinds: Kinds
     upkeep: DreamRun
     backups: Backups
     source_checks: DataSourceChecks

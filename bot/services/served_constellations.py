@@ -48,7 +48,7 @@ from memory.store.constellations import Constellation, Constellations
 from memory.store.data_folder import DataFolder
 from memory.store.database import Database, Rows
 from memory.store.ids import ConstellationId, PersonId
-from scheduler.job_kinds import OpenConstellation
+from scheduler.job_kinds import Kinds, OpenConstellation
 from scheduler.runner import Runner
 from sources.base import Front
 from sources.terminal import Journal, TerminalEndpoint, TerminalSource
@@ -92,6 +92,8 @@ class Services(Struct, frozen=True):
     approvals: Approvals
     places: Places
     schedule: Schedule
+    kinds: Kinds
+    """What its jobs do."""
     fronts: tuple[Front, ...]
     """The terminal of this constellation, and the front ends of the service."""
     embedding: Embedding
@@ -185,7 +187,7 @@ class ServedConstellations:
     @asynccontextmanager
     async def jobs(self, identifier: ConstellationId) -> AsyncIterator[OpenConstellation]:
         async with self.use(identifier) as services:
-            yield OpenConstellation(services.database, services.schedule.kinds)
+            yield OpenConstellation(services.database, services.kinds)
 
     @asynccontextmanager
     async def make(self, identifier: ConstellationId) -> AsyncIterator[ConstellationRuntime]:

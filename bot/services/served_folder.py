@@ -53,12 +53,12 @@ async def open_shared(
     async with AsyncExitStack() as stack:
         folder, redact = _folder(config), Redactor(config.secrets()).text
         stack.enter_context(folder.lock())
-        models = await stack.enter_async_context(open_models(config, clock))
         constellations = await stack.enter_async_context(Constellations.open(folder.path, clock))
         configured = await _configured(config, constellations, asked)
         home = await stack.enter_async_context(constellations.use(configured.id))
         embedders = await stack.enter_async_context(aclosing(Embedders(config)))
-        halt, terms = HaltState(constellations, clock, config.approvals.halt_phrase), configured_terms(config)
+        supervisor, terms = Supervisor(), configured_terms(config)
+        halt = HaltState(constellations, clock, config.approvals.halt_phrase, supervisor.halt)
         if not at_rest:
             await halt.restore()
         people, accounts = terms.people, AccountSettings(home, terms.people.selves)
@@ -73,8 +73,8 @@ async def open_shared(
                 configured=configured.id,
                 home=home,
                 accounts=accounts,
-                parts=SharedParts(configured_retries(config, clock()), gate, Supervisor(), Intake()),
-                models=models,
+                parts=SharedParts(configured_retries(config, clock()), gate, supervisor, Intake()),
+                models=await stack.enter_async_context(open_models(config, clock)),
                 embedders=embedders,
                 mcp=Servers() if at_rest else await open_servers(config, redact),
                 halt=halt,

@@ -30,7 +30,7 @@ from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId
 from memory.store.logs import Log
-from scheduler.job_kinds import DueJob, JobKinds, WorkJob
+from scheduler.job_kinds import DueJob, Kinds, WorkJob
 from texts import gettext_lazy, join_lazy, ngettext_lazy, reason_of
 
 _STORE = commit_point("dreams.store")
@@ -61,8 +61,8 @@ class DreamRun:
     def clock(self) -> Clock:
         return self.deps.background.clock
 
-    def add(self, kinds: JobKinds) -> None:
-        kinds.add(WorkJob(DREAM, self.fire))
+    def kinds(self) -> Kinds:
+        return {DREAM: WorkJob(self.fire)}
 
     async def fire(self, _database: Database, firing: DueJob) -> str:
         """The job: check whether it is time, and run. A repetition does nothing."""

@@ -31,7 +31,7 @@ from memory.store.errors import Refused
 from memory.store.faults import commit_point
 from memory.store.ids import EntryId
 from scheduler import triggers
-from scheduler.job_kinds import DueJob, JobKinds, JobResult, WorkJob
+from scheduler.job_kinds import DueJob, JobResult, Kinds, WorkJob
 from scheduler.triggers import DateTrigger
 from texts import gettext_lazy, join_lazy, ngettext_lazy, reason_of
 
@@ -77,8 +77,8 @@ class ExpansionJob(Struct, frozen=True):
     deps: UpkeepDeps
     busy: Callable[[], bool] = lambda: False
 
-    def add(self, kinds: JobKinds) -> None:
-        kinds.add(WorkJob(EXPAND, self.fire))
+    def kinds(self) -> Kinds:
+        return {EXPAND: WorkJob(self.fire)}
 
     async def fire(self, database: Database, firing: DueJob) -> str | JobResult:
         await people_first(self.busy)

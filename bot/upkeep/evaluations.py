@@ -25,7 +25,7 @@ from memory.queue.messages import Message
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId
-from scheduler.job_kinds import DueJob, JobKinds, WorkJob
+from scheduler.job_kinds import DueJob, Kinds, WorkJob
 from texts import gettext_lazy, gettext_noop, join_lazy
 
 _JUDGE = commit_point("evaluations.keep")
@@ -44,8 +44,8 @@ RATED = {
 class EvaluationJob(Struct, frozen=True):
     deps: UpkeepDeps
 
-    def add(self, kinds: JobKinds) -> None:
-        kinds.add(WorkJob(EVALUATE, self.fire))
+    def kinds(self) -> Kinds:
+        return {EVALUATE: WorkJob(self.fire)}
 
     async def fire(self, database: Database, _firing: DueJob) -> str:
         now = self.deps.background.clock()

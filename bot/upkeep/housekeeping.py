@@ -24,7 +24,7 @@ from memory.store.clock import Clock
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import SessionId
-from scheduler.job_kinds import DueJob, JobKinds, JobResult, QueueJob, WorkJob
+from scheduler.job_kinds import DueJob, JobResult, Kinds, QueueJob, WorkJob
 from texts import _, gettext_lazy, gettext_noop, ngettext_lazy
 
 OPTIMIZE = "upkeep.search"
@@ -43,11 +43,13 @@ class Housekeeping(Struct, frozen=True):
     kept: timedelta | None = None
     """How long activity is kept; None: forever."""
 
-    def add(self, kinds: JobKinds) -> None:
-        kinds.add(WorkJob(OPTIMIZE, self.optimize))
-        kinds.add(QueueJob(TIDY, self.tidy))
-        kinds.add(QueueJob(SWEEP, self.sweep))
-        kinds.add(QueueJob(SLEEPTIME, self.look_after_groups))
+    def kinds(self) -> Kinds:
+        return {
+            OPTIMIZE: WorkJob(self.optimize),
+            TIDY: QueueJob(self.tidy),
+            SWEEP: QueueJob(self.sweep),
+            SLEEPTIME: QueueJob(self.look_after_groups),
+        }
 
     async def optimize(self, database: Database, _firing: DueJob) -> str:
         """Merge the segments of full-text indexes, and update SQLite's statistics."""

@@ -19,7 +19,7 @@ from memory.queue import outbox
 from memory.store.database import Tx
 from memory.store.ids import EntryId, PersonId, place_source
 from scheduler import triggers
-from scheduler.job_kinds import DueJob, JobKinds, JobResult, QueueJob
+from scheduler.job_kinds import DueJob, JobResult, Kinds, QueueJob
 from scheduler.triggers import DateTrigger
 from sources.terminal import SOURCE
 from sources.text import one_line
@@ -51,8 +51,8 @@ def show(tx: Tx, entry: Entry, words: str, now: datetime) -> None:
 class ConsentRequests(Struct, frozen=True):
     messages: PersonalMessages
 
-    def add(self, kinds: JobKinds) -> None:
-        kinds.add(QueueJob(ASK, self.ask))
+    def kinds(self) -> Kinds:
+        return {ASK: QueueJob(self.ask)}
 
     def ask(self, tx: Tx, firing: DueJob) -> JobResult:
         entry = run_records.pending_of_id(tx, firing.job.read(EntryDue).entry)

@@ -29,7 +29,7 @@ from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.logs import Log
 from memory.store.records import replace
-from scheduler.job_kinds import JobKinds, WorkJob
+from scheduler.job_kinds import Kinds, WorkJob
 from scheduler.zones import instant, zone_of
 from sources.text import one_line
 from texts import gettext_lazy, gettext_noop, join_lazy, many
@@ -190,9 +190,11 @@ class SummaryJob(Struct, frozen=True):
     busy: Callable[[], bool] = lambda: False
     enabled: bool = True
 
-    def add(self, kinds: JobKinds) -> None:
-        kinds.add(WorkJob(OF_AGENTS, lambda database, firing: self.agents(database, firing.now)))
-        kinds.add(WorkJob(OF_DAYS, lambda database, firing: self.days(database, firing.now)))
+    def kinds(self) -> Kinds:
+        return {
+            OF_AGENTS: WorkJob(lambda database, firing: self.agents(database, firing.now)),
+            OF_DAYS: WorkJob(lambda database, firing: self.days(database, firing.now)),
+        }
 
     async def agents(self, database: Database, now: datetime) -> str:
         """Summarize agents with news; returns the result in words."""

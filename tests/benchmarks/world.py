@@ -189,9 +189,8 @@ def make_kit(model: Model, endpoint: Endpoint, watch: turn_events.Watch = unwatc
 
 def open_gate(constellations: Constellations) -> Gate:
     """Nobody is kept out here."""
-    return Gate(
-        HaltState(constellations, utc_now, ""), lambda place: place, lambda _person, _at: False, lambda _source: False
-    )
+    halt = HaltState(constellations, utc_now, "", lambda: None)
+    return Gate(halt, lambda place: place, lambda _person, _at: False, lambda _source: False)
 
 
 async def _untold(_name: str, _error: Exception) -> None:

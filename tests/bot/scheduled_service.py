@@ -17,7 +17,7 @@ from bot.upkeep.scheduled_summaries import OF_AGENTS, OF_DAYS, SummaryJob
 from memory.jobs import Job, NewJob, get, put
 from memory.queue.notifications import Place, Speaker
 from memory.store.database import Tx
-from scheduler.job_kinds import DueJob, JobKinds
+from scheduler.job_kinds import DueJob
 from scheduler.runner import Runner
 from tests.bot.parts import ANN, HALL, NOON, MovableClock, Platform, ScriptedModel, said, says
 from tests.bot.stage import Service, Setting, running
@@ -140,13 +140,11 @@ async def scheduled_service(
     """The service in a folder with some of the service's own jobs."""
     async with running(folder, setting) as service:
         clock = service.clock
-        kinds = JobKinds()
-        runner = service.runner(kinds)
-        Housekeeping().add(kinds)
         turn_deps = service.runtime.turn_deps
-        SummaryJob(Background.of(turn_deps), zone, upkeep_model).add(kinds)
+        summaries = SummaryJob(Background.of(turn_deps), zone, upkeep_model)
+        runner = service.runner({**Housekeeping().kinds(), **summaries.kinds()})
         kept = [each for each in built_in_jobs(zone) if each.kind in jobs]
-        schedule = service.schedule(runner, kinds, kept)
+        schedule = service.schedule(runner, kept)
         await schedule.prepare()
         idling = Monitor(service.database, turn_deps.notices, clock, service.resume, schedule.changed)
         try:

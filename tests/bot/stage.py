@@ -58,7 +58,7 @@ from memory.store.erasure_records import Erasure
 from memory.store.faults import commit_point
 from memory.store.ids import ConstellationId, OutboxId, PersonId, PlaceId
 from memory.store.sqlite import connect
-from scheduler.job_kinds import JobKinds
+from scheduler.job_kinds import Kinds
 from scheduler.runner import Runner
 from tests.bot.parts import OLGA, SOURCE, MovableClock, Platform, ScriptedModel, direct, said
 from tests.bot.plain import none_of_folders, words_alone
@@ -173,7 +173,7 @@ class Service:
         """See to whatever waits in the first one."""
         self.router.resume(self.home)
 
-    def runner(self, kinds: JobKinds) -> Runner:
+    def runner(self, kinds: Kinds) -> Runner:
         """Runs jobs, of these kinds, in every constellation."""
         opening = alike(self.constellations, kinds)
         return Runner(self.constellations, opening, self.clock, self.router.resume, str)
@@ -181,13 +181,12 @@ class Service:
     def schedule(
         self,
         runner: Runner,
-        kinds: JobKinds,
         kept: Sequence[BuiltInJob] = (),
         plan: Callable[[Tx, datetime], None] = lambda _tx, _now: None,
     ) -> Schedule:
         """The jobs of the first constellation."""
         changed = functools.partial(runner.changed, self.home)
-        return Schedule(self.database, self.clock, changed, self.resume, kinds, kept, plan)
+        return Schedule(self.database, self.clock, changed, self.resume, kept, plan)
 
     def hear(self, *notifications: Notification) -> None:
         for notification in notifications:
@@ -299,12 +298,13 @@ async def running(folder: Path, setting: Setting | None = None) -> AsyncIterator
         people = turn_deps.broker.terms.people
         choices = Choices(constellations, made.clock, people.selves)
         await choices.load()
-        halt = HaltState(constellations, made.clock, made.halt_phrase)
+        supervisor = Supervisor()
+        halt = HaltState(constellations, made.clock, made.halt_phrase, supervisor.halt)
         await halt.restore()
         if made.halted:
             halt.begin("a test")
         gate = Gate(halt, AudienceResolver(people).with_audiences, choices.ignored_at, made.paused.__contains__)
-        around = SharedParts(lambda _source: made.retry_policy, gate, Supervisor(), Intake())
+        around = SharedParts(lambda _source: made.retry_policy, gate, supervisor, Intake())
         configs = {}
         for name, places in {"home": (), **made.more}.items():
             config = _config(folder, name, made)

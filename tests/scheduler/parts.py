@@ -13,7 +13,7 @@ from memory.store.constellations import Constellations
 from memory.store.database import Database, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import ConstellationId, PersonId
-from scheduler.job_kinds import DueJob, JobKinds, JobResult, Open, OpenConstellation, QueueJob, WorkJob
+from scheduler.job_kinds import DueJob, JobResult, Kinds, Open, OpenConstellation, QueueJob, WorkJob
 from scheduler.runner import Runner
 from scheduler.triggers import Trigger, dump, next_run
 
@@ -36,7 +36,7 @@ class Harness:
     constellations: Constellations
     home: ConstellationId
     runner: Runner
-    kinds: JobKinds
+    kinds: dict[str, QueueJob | WorkJob]
     clock: Clock
     fired: list[DueJob] = field(default_factory=list)
     again: datetime | None = None
@@ -93,7 +93,7 @@ class Harness:
         return [firing for firing in self.fired if firing.job.id == identifier]
 
 
-def alike(constellations: Constellations, kinds: JobKinds) -> Open:
+def alike(constellations: Constellations, kinds: Kinds) -> Open:
     """Opens constellations that all know how to do the same."""
 
     @asynccontextmanager
@@ -114,10 +114,9 @@ async def ground(folder: Path, clock: Clock | None = None) -> AsyncIterator[Harn
     clock = clock or Clock()
     async with Constellations.open(folder, clock) as constellations:
         home = await constellations.ensure("home", PersonId("terminal:owner"))
-        kinds = JobKinds()
+        kinds = dict[str, QueueJob | WorkJob]()
         opening = alike(constellations, kinds)
         runner = Runner(constellations, opening, clock, lambda _id: None, lambda text: text.replace(SECRET, "[secret]"))
         made = Harness(constellations, home.id, runner, kinds, clock)
-        kinds.add(QueueJob("note", made.note))
-        kinds.add(WorkJob("work", made.work))
+        kinds |= {"note": QueueJob(made.note), "work": WorkJob(made.work)}
         yield made

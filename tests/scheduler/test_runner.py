@@ -146,7 +146,7 @@ async def test_a_job_whose_data_is_damaged_fails_alone(here: Harness) -> None:
     def about(_tx: Tx, firing: DueJob) -> JobResult:
         return JobResult(firing.job.read(EntryDue).entry)
 
-    here.kinds.add(QueueJob("about", about))
+    here.kinds["about"] = QueueJob(about)
     await here.put("damaged", DateTrigger(NOON), "about")
     await here.put("sound", DateTrigger(NOON))
     async with here.constellations.use(here.home) as database:
@@ -177,7 +177,7 @@ async def test_a_kind_that_nobody_knows_waits_and_says_so(here: Harness) -> None
     job = await here.job("strange")
     assert (job.status, job.held_until) == (Status.ACTIVE, NOON + HOUR)
     assert "nothing here handles" in job.last_detail
-    here.kinds.add(QueueJob("of another version", here.note))
+    here.kinds["of another version"] = QueueJob(here.note)
     await here.pass_by(HOUR, HOUR)
     assert len(here.fired) == 1
 
@@ -223,7 +223,7 @@ async def test_one_that_is_asked_for_while_it_runs_is_not_run_beside_itself(here
         await go_on.wait()
         return "worked"
 
-    here.kinds.add(WorkJob("long", work))
+    here.kinds["long"] = WorkJob(work)
     await here.put("w", DateTrigger(NOON), "long")
     await here.runner.tick()
     await begun.wait()
@@ -295,11 +295,6 @@ async def test_a_deleted_constellation_is_looked_at_no_more(here: Harness) -> No
     await here.constellations.remove(here.home)
     here.clock.now += 2 * HOUR
     assert await here.runner.tick() is None
-
-
-def test_a_kind_is_known_once(here: Harness) -> None:
-    with pytest.raises(ValueError, match="already"):
-        here.kinds.add(QueueJob("note", here.note))
 
 
 async def test_what_is_made_while_it_sleeps_wakes_it(here: Harness) -> None:

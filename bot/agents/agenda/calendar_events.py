@@ -22,7 +22,7 @@ from memory.store.records import replace
 from scheduler import triggers
 from scheduler.dates import later, read_when
 from scheduler.descriptions import clock_words, time_words
-from scheduler.job_kinds import DueJob, JobKinds, JobResult, QueueJob
+from scheduler.job_kinds import DueJob, JobResult, Kinds, QueueJob
 from scheduler.triggers import DateTrigger, RecurrenceTrigger, Trigger
 from scheduler.zones import zone_of
 from texts import _, gettext_lazy, gettext_noop, language
@@ -188,8 +188,8 @@ class EventJob(Struct, frozen=True):
 
     messages: PersonalMessages
 
-    def add(self, kinds: JobKinds) -> None:
-        kinds.add(QueueJob(EVENT, self.announce))
+    def kinds(self) -> Kinds:
+        return {EVENT: QueueJob(self.announce)}
 
     def announce(self, tx: Tx, firing: DueJob) -> JobResult:
         event = calendar_events.by_id(tx, firing.job.read(EventDue).event)

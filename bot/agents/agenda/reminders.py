@@ -30,7 +30,7 @@ from memory.store.records import replace
 from scheduler import triggers
 from scheduler.dates import find_when, read_when, shown
 from scheduler.descriptions import clock_words, rule_words, time_words
-from scheduler.job_kinds import DueJob, JobKinds, JobResult, QueueJob
+from scheduler.job_kinds import DueJob, JobResult, Kinds, QueueJob
 from scheduler.triggers import DateTrigger, RecurrenceTrigger
 from scheduler.zones import Quiet, zone_of
 from sources.api import SOURCE as API
@@ -240,9 +240,8 @@ class ReminderJob(Struct, frozen=True):
 
     messages: PersonalMessages
 
-    def add(self, kinds: JobKinds) -> None:
-        kinds.add(QueueJob(REMIND, self.remind))
-        kinds.add(QueueJob(ESCALATE, self.remind))
+    def kinds(self) -> Kinds:
+        return {REMIND: QueueJob(self.remind), ESCALATE: QueueJob(self.remind)}
 
     def remind(self, tx: Tx, firing: DueJob) -> JobResult:
         """Queue the message, and plan its repetition; or repeat a message that nobody has acknowledged."""

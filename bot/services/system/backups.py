@@ -19,7 +19,7 @@ from memory.store.clock import Clock
 from memory.store.database import Database
 from memory.store.errors import StoreError
 from memory.store.logs import Log
-from scheduler.job_kinds import DueJob, JobKinds, WorkJob
+from scheduler.job_kinds import DueJob, Kinds, WorkJob
 from texts import _, error_text, gettext_lazy, ngettext, size_text
 
 BACKUP = "backup"
@@ -65,8 +65,8 @@ class Backups:
     _one: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
     """Held while one is created, because unfinished ones are deleted then."""
 
-    def add(self, kinds: JobKinds) -> None:
-        kinds.add(WorkJob(BACKUP, self.daily))
+    def kinds(self) -> Kinds:
+        return {BACKUP: WorkJob(self.daily)}
 
     async def daily(self, _database: Database, _firing: DueJob) -> str:
         made = await self._make()

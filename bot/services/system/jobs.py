@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Annotated, ClassVar
 
-from msgspec import Struct, field
+from msgspec import Struct
 from pydantic import Field
 
 from bot.agents.permissions.who_may import Action
@@ -27,7 +27,6 @@ from memory.store.faults import commit_point
 from memory.store.ids import EventId, ReminderId, code
 from memory.store.logs import Log
 from scheduler import triggers
-from scheduler.job_kinds import JobKinds
 from scheduler.triggers import CronTrigger, Trigger
 from sources.text import one_line
 from texts import _, gettext_noop, moment_text, ngettext, ngettext_noop
@@ -139,7 +138,7 @@ class JobRow(Row):
 
 
 class Schedule(Service, frozen=True):
-    """The jobs of one constellation. `kinds` maps each kind of job to its function."""
+    """The jobs of one constellation."""
 
     titles: ClassVar = {"jobs": "Show and control scheduled jobs"}
 
@@ -147,7 +146,6 @@ class Schedule(Service, frozen=True):
     """Called when a job was added or moved, to check it now."""
     queued: Callable[[], None]
     """Called when a command queued messages, to deliver them."""
-    kinds: JobKinds = field(default_factory=JobKinds)
     built_in: Sequence[BuiltInJob] = ()
     plan: Callable[[Tx, datetime], None] = lambda _tx, _now: None
     """Updates the jobs that agents have by their settings."""

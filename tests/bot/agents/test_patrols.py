@@ -24,7 +24,6 @@ from memory.queue import turns
 from memory.spending import Limit
 from memory.store.ids import PlaceId
 from memory.store.records import replace
-from scheduler.job_kinds import JobKinds
 from scheduler.runner import Runner
 from sources.terminal import PERSON
 from tests.bot.agents.context.test_working_memory import keep
@@ -89,11 +88,9 @@ class Watch:
 @asynccontextmanager
 async def watch(folder: Path, toml: str = TOML, **more: Any) -> AsyncIterator[Watch]:
     async with running(folder, Setting(toml=toml, **more)) as service:
-        kinds = JobKinds()
-        runner = service.runner(kinds)
         people = replace(service.approvals.people, owner=(OLGA.id, PERSON))  # the terminal is the owner's
-        Patrols(folder, OLGA.id, owners_quiet(people, "UTC")).add(kinds)
-        schedule = service.schedule(runner, kinds, plan=lambda tx, now: patrols.plan(tx, "UTC", now))
+        runner = service.runner(Patrols(folder, OLGA.id, owners_quiet(people, "UTC")).kinds())
+        schedule = service.schedule(runner, plan=lambda tx, now: patrols.plan(tx, "UTC", now))
         await schedule.prepare()
         yield Watch(service, runner, schedule)
 

@@ -25,6 +25,7 @@ from memory.queue.notifications import Notification, Place
 from memory.store.clock import utc_now
 from memory.store.database import Tx
 from memory.store.ids import ConstellationId
+from memory.store.records import replace
 from scheduler import triggers
 from scheduler.job_kinds import DueJob, JobResult, QueueJob
 from scheduler.triggers import DateTrigger
@@ -203,8 +204,8 @@ async def test_an_idle_constellation_is_closed_and_a_job_that_is_due_opens_it(si
     @asynccontextmanager
     async def with_kind(identifier: ConstellationId) -> AsyncIterator[Any]:
         async with make(identifier) as runtime:
-            kinds = side.served._open[identifier].schedule.kinds
-            kinds.add(QueueJob("note", note))
+            services = side.served._open[identifier]
+            side.served._open[identifier] = replace(services, kinds={**services.kinds, "note": QueueJob(note)})
             yield runtime
 
     side.served.opened.make = with_kind

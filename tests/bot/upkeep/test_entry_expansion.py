@@ -30,7 +30,6 @@ from memory.people.audience import Scope, Trust, person_audience
 from memory.store.database import Tx
 from memory.store.ids import AgentId, EntryId
 from memory.store.records import replace
-from scheduler.job_kinds import JobKinds
 from scheduler.runner import Runner
 from tests.bot.agents.tools.test_tools import Scene, only
 from tests.bot.parts import ANN, HeldReply, MovableClock, Platform, ScriptedModel, call, deleted, guild, says, told
@@ -114,9 +113,8 @@ async def ground(
             return model
 
         deps = UpkeepDeps(Background(choose, kept, clock, str, 180), given, folder / "directives")
-        kinds = JobKinds()
+        kinds = ExpansionJob(deps).kinds()
         runner = Runner(service.constellations, alike(service.constellations, kinds), clock, lambda _id: None, str)
-        ExpansionJob(deps).add(kinds)
         yield Harness(service, Scene(service), model, runner)
 
 

@@ -34,7 +34,7 @@ from memory.store.records import replace
 from memory.store.sqlite import connect
 from scheduler import triggers
 from scheduler.dates import read_when
-from scheduler.job_kinds import DueJob, JobKinds
+from scheduler.job_kinds import DueJob
 from sources.discord.cards import items_of
 from sources.terminal import PERSON, PLACE
 from tests.bot.parts import BOB, ScriptedModel, said, thread_in_public
@@ -409,9 +409,7 @@ async def test_without_a_model_what_rang_last_and_what_is_due_then_is_meant(
     tmp_path: Path, talk: tuple[tuple[str, str], ...]
 ) -> None:
     async with running(tmp_path, without_a_model()) as service:
-        kinds = JobKinds()
-        runner = service.runner(kinds)
-        says().add(kinds)
+        runner = service.runner(says().kinds())
         for number, (text, answer) in enumerate(talk, 1):
             if text:
                 await service.heard(said(text, number))

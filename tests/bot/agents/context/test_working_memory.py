@@ -15,7 +15,6 @@ from memory.knowledge.working_memory import By, Entry, NewEntry
 from memory.people.audience import Audience, Scope, Trust
 from memory.queue.notifications import Place, Speaker
 from memory.store.database import Tx
-from scheduler.job_kinds import JobKinds
 from tests.bot.agents.groups.parts import LED, Cast, told
 from tests.bot.parts import (
     ANN,
@@ -197,10 +196,8 @@ async def test_a_member_at_its_task_keeps_things_apart_and_its_index_is_listed_t
 async def test_what_expired_is_deleted_hourly_in_slices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bot.upkeep.housekeeping._AT_ONCE", 5)
     async with running(tmp_path) as service:
-        kinds = JobKinds()
-        runner = service.runner(kinds)
-        Housekeeping().add(kinds)
-        await service.schedule(runner, kinds, built_in_jobs("UTC")).prepare()
+        runner = service.runner(Housekeeping().kinds())
+        await service.schedule(runner, built_in_jobs("UTC")).prepare()
         for number in range(12):
             await service.write(keep("session/a", str(number), ttl=timedelta(minutes=5)))
         await service.write(keep("session/a", "stays"))
