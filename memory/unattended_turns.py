@@ -105,10 +105,3 @@ def _parts(rows: Rows, turn: TurnId) -> tuple[TurnId, ...]:
     sql = """WITH RECURSIVE down (id) AS (SELECT ? UNION SELECT t.id FROM turns t JOIN down ON t.parent_id = down.id)
              SELECT id FROM down WHERE id <> ? ORDER BY id"""
     return tuple(TurnId(row["id"]) for row in rows.all(sql, (turn, turn)))
-
-
-def changed_blocks(rows: Rows, since: datetime) -> list[str]:
-    """Existing blocks, except logs, that anybody has changed since then: where changes of turns may be."""
-    sql = """SELECT id FROM memory_blocks WHERE updated_at >= ? AND deleted_at IS NULL AND block_type <> 'log'
-             ORDER BY n"""
-    return [row["id"] for row in rows.all(sql, (since,))]

@@ -8,19 +8,19 @@ restored from the block's rendered text as one change by "system": only the reco
 
 import dataclasses
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from memory.blocks.changes import Change
+from memory.blocks.changes import SYSTEM, Change
 from memory.blocks.document import Blob, BlobKind, BlockDocument, UnsoundBlob, Writer, pack, seal
 from memory.blocks.history import ChangeLog, history_of
 from memory.store.clock import from_text
 from memory.store.database import Row, Rows, Tx, Value
 from memory.store.errors import BlockCorrupt, BlockNotFound
 from memory.store.fulltext import index_text
-from memory.store.ids import BlockId
+from memory.store.ids import BlockId, TurnId
 from texts import gettext_lazy
 
 EVERYBODY = Writer("*")
@@ -209,6 +209,13 @@ def block_history(rows: Rows, block: BlockId) -> ChangeLog:
     return load_block(rows, block, None).history()
 
 
+def written_in(rows: Rows, turns: Iterable[TurnId]) -> list[BlockId]:
+    """The existing blocks, except logs, that agents changed in these turns."""
+    sql = """SELECT id FROM memory_blocks WHERE deleted_at IS NULL AND block_type <> 'log' AND id IN (
+               SELECT block_id FROM memory_block_turns WHERE turn_id IN (SELECT value FROM json_each(?))) ORDER BY n"""
+    return [BlockId(row["id"]) for row in rows.all(sql, (list(turns),))]
+
+
 # -------------------------------------------------------------------------------------------------------------- saving
 
 
@@ -218,6 +225,8 @@ def save_change(tx: Tx, opened: OpenBlock, change: Change, policy: CheckpointPol
         return False
     text = opened.document.text()
     insert_update(tx, opened.id, opened.audience, change, data)
+    if change.turn is not None and change.writer != SYSTEM:
+        tx.insert("memory_block_turns", {"turn_id": change.turn, "block_id": opened.id}, ignore=True)
     changed = tx.run(
         "UPDATE memory_blocks SET content = ?, next_seq = ?, updated_at = ?,"
         " search_text = CASE WHEN deleted_at IS NULL THEN ? ELSE '' END WHERE id = ? AND next_seq = ?",

@@ -5,16 +5,13 @@ goes, everything the turn wrote goes. Texts are not compared, since a paraphrase
 removal is itself a change by the system: it appears in the block's history, and the owner may revert it.
 """
 
-import json
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence, Set
 from datetime import datetime
 from functools import partial
-from typing import Literal
 
-from memory.activity import Kind
 from memory.blocks import Block, containers
-from memory.blocks.changes import SYSTEM, Change, ChangeKind, Note, Splice, person_writer
+from memory.blocks.changes import SYSTEM, Change, ChangeKind, Note, Splice, Writer, person_writer
 from memory.blocks.document import BlockDocument
 from memory.blocks.history import ChangeLog
 from memory.blocks.repair import open_block, repair_block
@@ -25,7 +22,7 @@ from memory.blocks.visibility import block_by_id
 from memory.people.audience import Audience
 from memory.queue.messages import Message
 from memory.queue.turns import answering, caused
-from memory.store.database import Rows, Tx
+from memory.store.database import Row, Rows, Tx
 from memory.store.errors import BlockCorrupt, BlockRefused, Refused, StoreError
 from memory.store.fulltext import content_words, index_text
 from memory.store.ids import AgentId, BlockId, PersonId, TurnId
@@ -45,14 +42,16 @@ def remove_derived(
     After an edit, `gone` are the words that it removed: only changes with one of them are taken back. Blocks of the
     audience `but` stay. Text that others have changed since stays, too. A damaged block is repaired first.
     """
-    turns = caused(tx, answering(tx, old.id))
-    blocks = [block for block in _written(tx, turns) if but is None or _audience(tx, block) != but]
-    changed = sum(_take_back(tx, block, at, frozenset(turns), gone) for block in blocks)
-    for block in _worded(tx, "described", turns, None):
-        if (but is None or _audience(tx, block) != but) and _names(tx, block, gone):
-            _undescribe(tx, block)
-    for block in _written(tx, turns, deleted=True):
-        wipe(tx, block, at)
+    turns, changed = caused(tx, answering(tx, old.id)), 0
+    for block in _touched(tx, turns):
+        if block["deleted"]:
+            if block["written"]:
+                wipe(tx, block["id"], at)
+        elif but is None or block["audience"] != but:
+            if block["written"]:
+                changed += _take_back(tx, block["id"], at, frozenset(turns), gone)
+            if block["described"] and (not gone or not gone.isdisjoint(content_words(block["names"]))):
+                _undescribe(tx, block["id"])
     return changed
 
 
@@ -63,35 +62,40 @@ def remove_of_person(tx: Tx, person: PersonId, at: datetime) -> None:
     described it or wrote in it. Other blocks lose the descriptions that they got so. Call it during an erasure, before
     the messages go. Unreadable blocks are logged.
     """
-    turns = caused(tx, turns_of(tx, person))
-    writer, written = person_writer(person), _written(tx, turns)
-    named, described = _worded(tx, "named", turns, writer), _worded(tx, "described", turns, writer)
-    for block in dict.fromkeys((*written, *_by_hand(tx, person), *named, *described)):
-        alone = False
-        try:
-            past, whole = _past(tx, block, at)
-            changes = _changes(past, turns, frozenset()) + past.by(writer, past.start)
-            alone = whole and len(changes) == len(past.changes)
-            if changes:
-                _taken_back(_by_system(tx, block, at), past, changes)
-            if changes or (block in written and not whole):
-                forget_past(tx, block, at, {change.seq for change in changes})
-            if block in written and not whole:
-                _log.warning("block_words_older_than_history", block=block)
-            tx.run("DELETE FROM memory_block_writers WHERE block_id = ? AND writer = ?", (block, writer))
-        except StoreError as error:
-            _log.warning("block_words_not_removed", block=block, reason=str(error))
-        if alone and block in named and (block in described or _is_undescribed(tx, block)):
-            _delete(tx, block)
-        elif block in described:
+    turns, writer = caused(tx, turns_of(tx, person)), person_writer(person)
+    for row in _touched(tx, turns, writer):
+        block, alone = BlockId(row["id"]), bool(row["deleted"])
+        if not row["deleted"]:
+            alone = _forget_writer(tx, block, at, turns, writer, written=bool(row["written"]))
+        elif row["written"] or row["edited"]:
+            wipe(tx, block, at)
+        if alone and row["named"] and (row["deleted"] or row["described"] or row["undescribed"]):
+            _drop(tx, block)
+            tx.run("DELETE FROM memory_blocks WHERE id = ?", (block,))
+        elif row["described"]:
             _undescribe(tx, block)
-    for block in (*_written(tx, turns, deleted=True), *_by_hand(tx, person, deleted=True)):
-        wipe(tx, block, at)
-    for block in _worded(tx, "named", turns, writer, deleted=True):
-        _delete(tx, block)
-    for block in _worded(tx, "described", turns, writer, deleted=True):
-        _undescribe(tx, block)
     tx.run("UPDATE memory_blocks SET named_by = '' WHERE named_by = ?", (writer,))
+
+
+def _forget_writer(
+    tx: Tx, block: BlockId, at: datetime, turns: Sequence[TurnId], writer: Writer, *, written: bool
+) -> bool:
+    """Remove from a block what was written in these turns or by the writer; whether nobody else wrote in it."""
+    alone = False
+    try:
+        past, whole = _past(tx, block, at)
+        changes = _changes(past, turns, frozenset()) + past.by(writer, past.start)
+        alone = whole and len(changes) == len(past.changes)
+        if changes:
+            _taken_back(_by_system(tx, block, at), past, changes)
+        if changes or (written and not whole):
+            forget_past(tx, block, at, {change.seq for change in changes})
+        if written and not whole:
+            _log.warning("block_words_older_than_history", block=block)
+        tx.run("DELETE FROM memory_block_writers WHERE block_id = ? AND writer = ?", (block, writer))
+    except StoreError as error:
+        _log.warning("block_words_not_removed", block=block, reason=str(error))
+    return alone
 
 
 def turns_of(rows: Rows, person: PersonId) -> list[TurnId]:
@@ -102,27 +106,18 @@ def turns_of(rows: Rows, person: PersonId) -> list[TurnId]:
     return [TurnId(row["turn"]) for row in rows.all(sql, {"person": person})]
 
 
-def _by_hand(rows: Rows, person: PersonId, *, deleted: bool = False) -> list[BlockId]:
-    """The blocks that a person edited by hand, and long blocks, whose writers only their history names."""
-    sql = """SELECT b.id FROM memory_blocks b WHERE (b.deleted_at IS NOT NULL) = ? AND EXISTS (
-               SELECT 1 FROM memory_block_writers w WHERE w.block_id = b.id AND w.writer IN (?, ?)) ORDER BY b.n"""
-    return [BlockId(row["id"]) for row in rows.all(sql, (deleted, person_writer(person), EVERYBODY))]
-
-
-def _worded(
-    rows: Rows, what: Literal["named", "described"], turns: Sequence[TurnId], by: str | None, *, deleted: bool = False
-) -> list[BlockId]:
-    """The blocks that got their name or their description in these turns, or from this writer."""
-    sql = f"""SELECT id FROM memory_blocks WHERE (deleted_at IS NOT NULL) = :deleted AND ({what}_by = :by
-              OR {what}_turn IN (SELECT value FROM json_each(:turns))) ORDER BY n"""
-    found = rows.all(sql, {"deleted": deleted, "by": by, "turns": json.dumps(turns)})
-    return [BlockId(row["id"]) for row in found]
-
-
-def _names(rows: Rows, block: BlockId, words: Set[str]) -> bool:
-    """Whether the name or description has one of these words; always, if there are none."""
-    text = rows.value("SELECT label || ' ' || description FROM memory_blocks WHERE id = ?", (block,), str) or ""
-    return not words or not words.isdisjoint(content_words(text))
+def _touched(rows: Rows, turns: Sequence[TurnId], by: Writer | None = None) -> list[Row]:
+    """The blocks that agents changed in these turns, that got their name or description there, or from this writer, and
+    those that the writer edited by hand; also long blocks, whose writers only their history names."""
+    sql = """WITH turn (id) AS (SELECT value FROM json_each(:turns))
+             SELECT id, audience, deleted_at IS NOT NULL AS deleted, label || ' ' || description AS names,
+               description = :none AS undescribed,
+               id IN (SELECT block_id FROM memory_block_turns WHERE turn_id IN turn) AS written,
+               named_by = :by OR named_turn IN turn AS named, described_by = :by OR described_turn IN turn AS described,
+               :by IS NOT NULL AND id IN (
+                 SELECT block_id FROM memory_block_writers WHERE writer IN (:by, :everybody)) AS edited
+             FROM memory_blocks WHERE written OR named OR described OR edited ORDER BY n"""
+    return rows.all(sql, {"turns": list(turns), "by": by, "everybody": EVERYBODY, "none": NO_DESCRIPTION})
 
 
 def _undescribe(tx: Tx, block: BlockId) -> None:
@@ -132,54 +127,6 @@ def _undescribe(tx: Tx, block: BlockId) -> None:
     sql = """UPDATE memory_blocks SET description = ?, search_text = iif(deleted_at IS NULL, ?, ''), described_by = '',
              described_turn = NULL WHERE id = ?"""
     tx.run(sql, (NO_DESCRIPTION, search, block))
-
-
-def _is_undescribed(rows: Rows, block: BlockId) -> bool:
-    """Whether it lost its description to another erasure, or to the deletion of a message."""
-    sql = "SELECT description = ? FROM memory_blocks WHERE id = ?"
-    return rows.number(sql, (NO_DESCRIPTION, block)) == 1
-
-
-def _delete(tx: Tx, block: BlockId) -> None:
-    _drop(tx, block)
-    tx.run("DELETE FROM memory_blocks WHERE id = ?", (block,))
-
-
-def _written(rows: Rows, turns: Sequence[TurnId], *, deleted: bool = False) -> list[BlockId]:
-    """The blocks that turns changed, by the activity log; if its entries have expired, every block they may have
-    changed.
-
-    With `deleted`, only blocks that were deleted since; else only existing ones.
-    """
-    sql = """SELECT DISTINCT turn_id, event_type = ? AS wrote, json_extract(details, '$.block') AS block
-             FROM activity_events WHERE turn_id IN (SELECT value FROM json_each(?))"""
-    events = rows.all(sql, (Kind.BLOCK, json.dumps(turns)))
-    forgotten = (set(turns) - {row["turn_id"] for row in events}) | {
-        row["turn_id"] for row in events if row["wrote"] and row["block"] is None
-    }
-    told = {row["block"] for row in events if row["block"] is not None}
-    sql = """SELECT id FROM memory_blocks WHERE id IN (SELECT value FROM json_each(?))
-             AND (deleted_at IS NOT NULL) = ? ORDER BY n"""
-    found = told.union(*(_perhaps_written(rows, turn) for turn in sorted(forgotten)))
-    return [BlockId(row["id"]) for row in rows.all(sql, (json.dumps(sorted(found)), deleted))]
-
-
-def _perhaps_written(rows: Rows, turn: TurnId) -> set[str]:
-    """The blocks that a turn with tools may have changed: those with changes from its time, or without any that old."""
-    sql = """WITH t AS (SELECT started_at AS start, coalesce(ended_at, '9') AS end FROM turns WHERE id = :turn
-                 AND EXISTS (SELECT 1 FROM messages m WHERE m.batch_id = :turn AND m.role = 'tool'))
-             SELECT b.id FROM t JOIN memory_blocks b ON b.updated_at >= t.start AND b.created_at <= t.end
-             WHERE b.block_type <> 'log' AND (
-               EXISTS (SELECT 1 FROM memory_block_updates u WHERE u.block_id = b.id AND u.created_at >= t.start
-                 AND u.created_at <= t.end)
-               OR (SELECT u.seq > 1 AND u.created_at > t.start FROM memory_block_updates u WHERE u.block_id = b.id
-                 ORDER BY u.seq LIMIT 1)
-               OR NOT EXISTS (SELECT 1 FROM memory_block_updates u WHERE u.block_id = b.id))"""
-    return {row["id"] for row in rows.all(sql, {"turn": turn})}
-
-
-def _audience(rows: Rows, block: BlockId) -> str | None:
-    return rows.value("SELECT audience FROM memory_blocks WHERE id = ?", (block,), str)
 
 
 def _take_back(tx: Tx, block: BlockId, at: datetime, turns: Set[TurnId], words: Set[str]) -> bool:

@@ -23,7 +23,7 @@ from memory.blocks import BlockType, revert
 from memory.blocks.changes import Change
 from memory.blocks.history import ChangeLog
 from memory.blocks.revert import Editor
-from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy, block_history
+from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy, block_history, written_in
 from memory.coordination import Arrangement
 from memory.knowledge import entry_changes, entry_journal
 from memory.knowledge.entry_journal import JournalEntry
@@ -126,7 +126,7 @@ class UnattendedTurns(ZonedService, frozen=True):
         period = self._period(night)
         empty = _("There is nothing to show here that an agent did on its own that night.")
         turns = unattended_turns.turns_between(rows, period.start, period.end, caller.scope)
-        found = written(rows, turns, caller.scope, period)
+        found = written(rows, turns, caller.scope)
         undone = unattended_turns.undone(rows, period.name, caller.scope)
         listed = [TurnRow(at=at, text=_(words)) for at, words in undone]
         listed += [_turn_row(rows, turn, found, caller.scope) for turn in turns]
@@ -164,7 +164,7 @@ class UnattendedTurns(ZonedService, frozen=True):
                 "An agent is still working on something from that night, so nothing was undone. "
                 "Try again when it is done."
             )
-        found = written(tx, turns, caller.scope, period).only(part)
+        found = written(tx, turns, caller.scope).only(part)
         done = [self._block(tx, caller, *each) for each in found.blocks] + self._entries(tx, found.entries)
         done += [_back(tx, each) for each in found.arranged]
         done += [_item(_("more blocks"), "left", _("they cannot be seen from here"))] * bool(found.hidden)
@@ -232,14 +232,14 @@ class UnattendedTurns(ZonedService, frozen=True):
         activity.note(tx, NewEvent(undone, words, caller.scope.audience, caller.trust, person=by), self.clock())
 
 
-def written(rows: Rows, turns: Sequence[UnattendedTurn], scope: Scope, period: Period) -> TurnWrites:
+def written(rows: Rows, turns: Sequence[UnattendedTurn], scope: Scope) -> TurnWrites:
     """The writes of turns, found by writer."""
     wanted = {identifier for turn in turns for identifier in turn.all}
     if not wanted:
         return TurnWrites((), (), ())
     named = {each.block.id: each for each in named_blocks(rows, scope) if each.block.type is not BlockType.LOG}
     blocks, hidden = [], 0
-    for identifier in map(BlockId, unattended_turns.changed_blocks(rows, period.start)):
+    for identifier in written_in(rows, wanted):
         past = _past(rows, identifier)
         changes = [] if past is None else [change for change in past.changes if change.turn in wanted]
         if past is not None and changes and identifier in named:

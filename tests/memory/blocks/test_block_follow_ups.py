@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from memory import activity, blocks
-from memory.activity import NewEvent, ToolUsed
 from memory.blocks import Author, Block, BlockType, NewBlock, form_edits, revert
 from memory.blocks.changes import SYSTEM, ChangeKind, Writer, agent_writer, person_writer
 from memory.blocks.document import unpack
@@ -23,8 +22,7 @@ from memory.queue.inbox import InRow
 from memory.queue.messages import Message
 from memory.queue.notifications import Place
 from memory.queue.turns import Turn
-from memory.store.clock import to_text
-from memory.store.database import Rows, Tx, Value
+from memory.store.database import Rows, Tx
 from memory.store.errors import BlockRefused, Refused
 from memory.store.ids import BlockId, PersonId, PlaceId, TurnId
 from memory.store.records import replace
@@ -196,32 +194,14 @@ def test_twice_takes_back_once(tx: Tx) -> None:
 
 
 @pytest.mark.parametrize("erased", [False, True])
-@pytest.mark.parametrize("used", [False, True])
-def test_where_the_activity_is_forgotten_blocks_are_looked_at(tx: Tx, used: bool, erased: bool) -> None:
+def test_it_goes_as_well_when_the_activity_is_forgotten(tx: Tx, erased: bool) -> None:
     turn = begun(tx, taken(tx, 1, "they fired me"))
     blocks.append_block(tx, author(turn.id), "notes", "Ann lost her job.\n")
-    if used:
-        say(tx, turn, "done", role="tool", tool_call_id="c")
     activity.forget_before(tx, NOON + timedelta(days=1))
     with capture_logs() as logged:
         remove_of_person(tx, ANN, LATER) if erased else delete(tx, 1)
-    assert stands(tx, "notes") == ("Kept.\n" if used else "Kept.\nAnn lost her job.\n")
-    assert (block_history(tx, row(tx, "plans").id).start, logged) == (0, []), "another block keeps its history"
-
-
-def test_what_an_old_turn_wrote_goes_also_when_newer_ones_are_remembered(tx: Tx) -> None:
-    turn = begun(tx, taken(tx, 1, "they fired me yesterday"))
-    blocks.append_block(tx, author(turn.id), "notes", "Ann lost her job.\n")
-    say(tx, turn, "done", role="tool", tool_call_id="c")
-    activity.forget_before(tx, NOON + timedelta(days=1))
-    row = taken(tx, 2, "(edited)")
-    tx.run("UPDATE messages SET role = 'system' WHERE id = ?", (row.message,))
-    tx.run("UPDATE inbox SET about_id = (SELECT min(id) FROM messages) WHERE id = ?", (row.id,))
-    newer = begun(tx, row)
-    event = NewEvent(ToolUsed("recall", None, worked=True), "used something", GUILD, Trust.AGENT, STAR, turn=newer.id)
-    activity.note(tx, event, LATER)
-    delete(tx, 1)
     assert stands(tx, "notes") == "Kept.\n"
+    assert (block_history(tx, row(tx, "plans").id).start, logged) == (0, []), "another block keeps its history"
 
 
 def test_words_kept_to_fewer_leave_the_blocks_of_others(tx: Tx) -> None:
@@ -519,45 +499,6 @@ def test_a_block_that_was_deleted_is_emptied(tx: Tx, way: str) -> None:
     delete(tx, 1) if way == "deleted" else remove_of_person(tx, ANN, LATER)
     assert "oryx" not in words_of_file(tx)
     assert tx.value("SELECT content FROM memory_blocks WHERE label = 'plans'", (), str) == "Kept.\nSwim.\n"
-
-
-BEFORE, WITHIN, AFTER = (to_text(NOON + timedelta(minutes=minutes)) for minutes in (-10, 5, 20))
-PERHAPS: dict[str, tuple[list[tuple[int, str]], dict[str, str], bool]] = {
-    "changed meanwhile": ([(1, BEFORE), (2, WITHIN)], {}, True),
-    "changed before and after": ([(1, BEFORE), (2, AFTER)], {}, False),
-    "first changed after": ([(1, AFTER), (2, AFTER)], {}, False),
-    "older changes unknown": ([(5, AFTER)], {}, True),
-    "older changes unknown, from before": ([(5, BEFORE), (6, AFTER)], {}, False),
-    "changes unknown": ([], {}, True),
-    "changes unknown, created later": ([], {"created_at": AFTER}, False),
-    "changes unknown, as before": ([], {"updated_at": BEFORE}, False),
-    "changes unknown, a log": ([], {"block_type": "log"}, False),
-}
-
-
-@pytest.mark.parametrize("role", ["tool", "assistant", "tool of another"])
-@pytest.mark.parametrize("case", PERHAPS)
-def test_a_deleted_block_is_emptied_if_a_forgotten_turn_with_tools_may_have_changed_it(
-    tx: Tx, case: str, role: str
-) -> None:
-    changes, more, emptied = PERHAPS[case]
-    turn, other = begun(tx, taken(tx, 1, "my code is oryx")), begun(tx, taken(tx, 2, person=BOB))
-    said = other if role == "tool of another" else turn
-    say(tx, said, "done", role="assistant" if role == "assistant" else "tool", tool_call_id="c")
-    turns.end(tx, turn.id, "done", NOON + timedelta(minutes=10))
-    notes = row(tx, "notes").id
-    values: dict[str, Value] = {"created_at": BEFORE, "updated_at": AFTER, "block_type": "working", **more, "id": notes}
-    sql = "UPDATE memory_blocks SET created_at = :created_at, updated_at = :updated_at, block_type = :block_type"
-    tx.run(f"{sql}, deleted_at = updated_at WHERE id = :id", values)
-    tx.run("UPDATE memory_block_updates SET created_at = ?", (WITHIN,))
-    stored = tx.all("SELECT * FROM memory_block_updates WHERE block_id = ?", (notes,))[0]
-    tx.run("DELETE FROM memory_block_updates WHERE block_id = ?", (notes,))
-    for seq, at in changes:
-        tx.insert("memory_block_updates", {**dict(stored), "seq": seq, "created_at": at})
-    activity.forget_before(tx, NOON + timedelta(days=1))
-    delete(tx, 1)
-    content = tx.value("SELECT content FROM memory_blocks WHERE id = ?", (notes,), str)
-    assert content == ("" if emptied and role == "tool" else "Kept.\n")
 
 
 # ---------------------------------------------------------------- erasing a person

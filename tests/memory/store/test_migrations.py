@@ -12,6 +12,8 @@ import pytest
 
 from memory import data_sources, jobs
 from memory.agents import Agent, seed_agent
+from memory.blocks.changes import SYSTEM
+from memory.blocks.store import block_history
 from memory.data_sources import Subscription
 from memory.jobs import NewJob
 from memory.people.audience import PUBLIC
@@ -19,7 +21,7 @@ from memory.store import migrations, sqlite
 from memory.store.database import Rows, Tx, Value, as_dict
 from memory.store.errors import DatabaseCorrupt, DatabaseFull, DatabaseOutdated, DatabaseTooNew, StoreError
 from memory.store.fulltext import match_query
-from memory.store.ids import AgentId
+from memory.store.ids import AgentId, BlockId
 from memory.store.migrations import Kind, Migration, migrate, prepare, prepare_at, rehearse, status
 from memory.store.sqlite import Code, Connection, connect, driver
 from tests.test_recorded_folder import unpacked
@@ -328,6 +330,25 @@ def test_what_waited_to_be_indexed_is_found_in_any_script(path: Path, monkeypatc
         for words in (match_query("カフェ", mode="all"), match_query("東京", mode="all")):
             for sql in ("SELECT rowid FROM block_fts(?)", "SELECT rowid FROM task_fts(?)"):
                 assert len(raw.execute(sql, (words,)).fetchall()) == 1, (words, sql)
+
+
+@pytest.mark.parametrize("forgotten", [False, True])
+def test_what_turns_wrote_into_blocks_is_known(path: Path, monkeypatch: pytest.MonkeyPatch, forgotten: bool) -> None:
+    with before(66, path, monkeypatch) as tx:
+        if forgotten:
+            tx.run("DELETE FROM activity_events")
+    with closing(connect(path, read_only=True)) as raw:
+        rows = Rows(raw)
+        named = [BlockId(row["id"]) for row in rows.all("SELECT id FROM memory_blocks")]
+        wrote = {
+            (change.turn, block)
+            for block in named
+            for change in block_history(rows, block).changes
+            if change.turn is not None and change.writer != SYSTEM
+        }
+        found = {tuple(as_dict(row).values()) for row in rows.all("SELECT * FROM memory_block_turns")}
+    assert wrote
+    assert wrote == found if not forgotten else wrote <= found
 
 
 def test_an_sqlite_that_is_too_old_is_said_to_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
