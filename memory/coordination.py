@@ -17,7 +17,6 @@ from memory.activity import IMPORTANCES, Importance, Kind, NewEvent, TaskChanged
 from memory.agenda import tasks
 from memory.agenda.tasks import LONGEST_TITLE, Before, Priority, Status, Task
 from memory.agents import Agent
-from memory.knowledge import items
 from memory.knowledge.items import By
 from memory.knowledge.items import Kind as ItemKind
 from memory.people.audience import Audience, Scope, Trust, may_write_down
@@ -124,7 +123,7 @@ def hand_over(tx: Tx, by: By, content: str, to: Agent | None) -> None:
     """Leave a note for an agent, or for whoever continues. Raises Refused."""
     text = _checked(content, "a handoff note")
     reader, name = ("", "") if to is None else (to.id, to.name)
-    kept = items.put(tx, by.item(ItemKind.HANDOFF, text, reader), by.now)
+    kept = by.put(tx, ItemKind.HANDOFF, text, reader)
     words = gettext_lazy("left a handoff note for {to}: {note}", to=name or _ANYONE, note=_short(text))
     activity.note(tx, _event(by, activity.HandoffLeft(str(kept.id), name), words), by.now)
 
@@ -132,7 +131,7 @@ def hand_over(tx: Tx, by: By, content: str, to: Agent | None) -> None:
 def add_note(tx: Tx, by: By, text: str, importance: Importance) -> int:
     """Store a note for all agents who may know of it; returns its id. Raises Refused."""
     text = _checked(text, "a note")
-    kept = items.put(tx, by.item(ItemKind.NOTE, text, importance), by.now)
+    kept = by.put(tx, ItemKind.NOTE, text, importance)
     words = gettext_lazy("noted: {note}", note=_short(text))
     activity.note(tx, _event(by, activity.NoteAdded(str(kept.id)), words, importance), by.now)
     return kept.id

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from memory.knowledge import items, sessions
 from memory.knowledge.feedback import Signal, unquoted
-from memory.knowledge.items import Kind, NewItem
+from memory.knowledge.items import Item, Kind, encoded
 from memory.people.audience import Audience, Trust
 from memory.queue.messages import Message
 from memory.store.database import Row, Rows, Tx, as_dict
@@ -112,8 +112,8 @@ def keep(tx: Tx, talk: Talk, found: Evaluation, now: datetime) -> bool:
         return False
     if items.find(tx, Kind.EVALUATION, key=str(talk.id)):
         return False
-    new = NewItem(Kind.EVALUATION, talk.audience, talk.trust, key=str(talk.id), detail=found, agent=talk.agent)
-    items.put(tx, new, now)
+    heard = talk.audience, talk.trust, now, now
+    items.put(tx, Item(Kind.EVALUATION, *heard, key=str(talk.id), detail=encoded(found), agent=talk.agent))
     return True
 
 

@@ -11,7 +11,6 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from memory.knowledge import items
 from memory.knowledge.items import By, Kind
 from memory.people.audience import Audience, Trust
 from memory.store.clock import to_text
@@ -74,7 +73,7 @@ class _Detail(Struct, frozen=True, omit_defaults=True):
 
 def note(tx: Tx, signal: Signal, by: By, tool: str = "") -> None:
     """Store a signal: the message is what a person said, `tool` what failed."""
-    items.put(tx, by.item(Kind.SIGNAL, "", signal, _Detail(tool)), by.now)
+    by.put(tx, Kind.SIGNAL, "", signal, _Detail(tool))
 
 
 def newest_answer(rows: Rows, place: PlaceId, since: datetime) -> tuple[AgentId, TurnId] | None:

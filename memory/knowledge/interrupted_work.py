@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from memory.knowledge import items
-from memory.knowledge.items import Item, Kind, NewItem
+from memory.knowledge.items import Item, Kind, encoded
 from memory.queue.steps import CutOff, WorkState
 from memory.queue.turns import Turn
 from memory.store.database import Tx
@@ -32,19 +32,9 @@ class _Reached(Struct, frozen=True):
 def keep(tx: Tx, turn: Turn, state: WorkState, messages: list[MessageId]) -> None:
     """Store how far a turn came before its steps are deleted, replacing older work of its agent in that place."""
     clear(tx, turn)
-    new = NewItem(
-        Kind.WORK,
-        turn.scope.audience,
-        turn.trust,
-        state.prompt,
-        detail=msgspec.convert(state, _Reached, from_attributes=True),
-        agent=turn.agent,
-        person=turn.person,
-        place=turn.place,
-        turn=turn.id,
-        messages=messages,
-    )
-    items.put(tx, new, state.at)
+    reached, by = msgspec.convert(state, _Reached, from_attributes=True), (turn.agent, turn.person, turn.place, turn.id)
+    heard = turn.scope.audience, turn.trust, state.at, state.at
+    items.put(tx, Item(Kind.WORK, *heard, state.prompt, "", encoded(reached), *by), messages)
 
 
 def clear(tx: Tx, turn: Turn) -> None:

@@ -14,11 +14,10 @@ from operator import attrgetter
 from typing import TypeVar
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from memory.people.audience import Audience, Scope, Trust
 from memory.queue.turns import Turn
-from memory.store.clock import to_text
 from memory.store.database import Rows, Tx, Value
 from memory.store.fulltext import index_text
 from memory.store.ids import AgentId, MessageId, PersonId, PlaceId, TurnId, snowflakes
@@ -57,34 +56,35 @@ class Kind(StrEnum):
 
 SEARCHED = frozenset({Kind.CONVERSATION, Kind.AGENT, Kind.DAY, Kind.WEEK})
 """Kinds with a search index."""
-
-
-class _NoDetail(Struct, frozen=True):
-    pass
-
-
-NO_DETAIL = _NoDetail()
 T = TypeVar("T", bound=Struct)
 
 
-class NewItem(Struct, frozen=True):
-    """`text` is the content, `key` identifies the item within its kind, `detail` is other data of the kind."""
+class Item(Struct, frozen=True):
+    """An item; a new one gets its id when it is made. `text` is the content, `key` identifies the item within its kind,
+    `detail` is the JSON of other data of the kind, `strength` how often it was found."""
 
     kind: Kind
     audience: Audience
     trust: Trust
+    created_at: datetime
+    updated_at: datetime
     text: str = ""
     key: str = ""
-    detail: Struct = NO_DETAIL
+    detail: str = "{}"
     agent: AgentId | None = None
     person: PersonId | None = None
     place: PlaceId | None = None
     turn: TurnId | None = None
-    messages: Sequence[MessageId] = ()
     valid_until: datetime | None = None
     """After this time it is never read."""
-    span: tuple[int, int] | None = None
-    """The item summarizes all messages of its audience in this range: positions in its place's order, or ids."""
+    span: tuple[int, int] = (0, 0)
+    """It summarizes all messages of its audience in this range: positions in its place's order, or ids."""
+    strength: int = 1
+    id: int = field(default_factory=snowflakes.next)
+
+    def read(self, of: type[T]) -> T:
+        """The detail, of the type that this kind has."""
+        return msgspec.json.decode(self.detail, type=of)
 
 
 class By(Struct, frozen=True):
@@ -103,61 +103,39 @@ class By(Struct, frozen=True):
     def of_turn(cls, turn: Turn, message: MessageId | None, now: datetime) -> "By":
         return cls(turn.scope, turn.trust, now, turn.agent, turn.person, turn.place, turn.id, message)
 
-    def item(
-        self, kind: Kind, text: str, key: str, detail: Struct = NO_DETAIL, valid_until: datetime | None = None
-    ) -> NewItem:
-        said = () if self.message is None else (self.message,)
-        return NewItem(
-            kind, self.scope.audience, self.trust, text, key, detail, self.agent, self.person, self.place, self.turn,
-            said, valid_until,
-        )  # fmt: skip
+    def put(
+        self, tx: Tx, kind: Kind, text: str, key: str, detail: Struct | None = None, until: datetime | None = None
+    ) -> Item:
+        """Store an item of theirs, valid until then."""
+        heard, by = (self.scope.audience, self.trust), (self.agent, self.person, self.place, self.turn)
+        new = Item(kind, *heard, self.now, self.now, text, key, encoded(detail), *by, valid_until=until)
+        return put(tx, new, () if self.message is None else (self.message,))
 
 
-class Item(Struct, frozen=True):
-    """A stored item. `strength` is how often it was found, `detail` the JSON for `read`."""
-
-    id: int
-    kind: Kind
-    text: str
-    key: str
-    detail: str
-    strength: int
-    agent: AgentId | None
-    person: PersonId | None
-    place: PlaceId | None
-    turn: TurnId | None
-    audience: Audience
-    trust: Trust
-    created_at: datetime
-    updated_at: datetime
-    valid_until: datetime | None = None
-    span: tuple[int, int] = (0, 0)
-
-    def read(self, of: type[T]) -> T:
-        """The detail, of the type that this kind has."""
-        return msgspec.json.decode(self.detail, type=of)
+def encoded(detail: Struct | None) -> str:
+    """The `detail` of an item."""
+    return "{}" if detail is None else msgspec.json.encode(detail).decode()
 
 
 # ------------------------------------------------------------------------------------------------------------- writing
 
 
-def put(tx: Tx, new: NewItem, now: datetime, instead_of: Sequence[Item] = ()) -> Item:
-    """Store an item, optionally in place of others: answers that used those count as using the new one.
+def put(tx: Tx, new: Item, messages: Iterable[MessageId] = (), instead_of: Sequence[Item] = ()) -> Item:
+    """Store an item that comes from these messages, optionally in place of others: answers that used those count as
+    using the new one.
 
     That keeps track of whose words are in an answer.
     """
-    identifier, at = snowflakes.next(), to_text(now)
-    values = {**_new.values(new), "id": identifier, "created_at": at, "updated_at": at}
-    values["search_text"] = index_text(new.text) if new.kind in SEARCHED else ""
-    values["first_position"], values["last_position"] = new.span or (None, None)
-    tx.insert("items", values)
-    _add_sources(tx, identifier, new.messages)
+    first, last = new.span if any(new.span) else (None, None)
+    words = index_text(new.text) if new.kind in SEARCHED else ""
+    tx.insert("items", {**_item.values(new), "first_position": first, "last_position": last, "search_text": words})
+    _add_sources(tx, new.id, messages)
     if instead_of:
         sql = """UPDATE OR IGNORE turn_uses SET row_id = ?
                  WHERE kind = 'summary' AND row_id IN (SELECT CAST(value AS TEXT) FROM json_each(?))"""
-        tx.run(sql, (str(identifier), [each.id for each in instead_of]))
+        tx.run(sql, (str(new.id), [each.id for each in instead_of]))
         remove(tx, [each.id for each in instead_of])
-    return get(tx, identifier)
+    return get(tx, new.id)
 
 
 def put_again(tx: Tx, item: Item, by: By, *, counts: bool = False, detail: Struct | None = None) -> Item:
@@ -167,7 +145,7 @@ def put_again(tx: Tx, item: Item, by: By, *, counts: bool = False, detail: Struc
     """
     if counts and by.message is not None and by.message in messages_of(tx, item.id):
         return item
-    more = item.detail if detail is None else msgspec.json.encode(detail).decode()
+    more = item.detail if detail is None else encoded(detail)
     sql = "UPDATE items SET strength = strength + ?, trust = min(trust, ?), detail = ?, updated_at = ? WHERE id = ?"
     tx.run(sql, (int(counts), int(by.trust), more, by.now, item.id))
     _add_sources(tx, item.id, () if by.message is None else (by.message,))
@@ -318,4 +296,3 @@ def messages_of(rows: Rows, identifier: int) -> set[MessageId]:
 
 
 _item = RowMapper(Item, span=lambda row: (row["first_position"] or 0, row["last_position"] or 0))
-_new = RowMapper(NewItem, messages=lambda _row: (), span=lambda _row: None)

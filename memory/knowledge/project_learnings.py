@@ -13,7 +13,7 @@ from operator import attrgetter
 from msgspec import Struct, field
 
 from memory.knowledge import items
-from memory.knowledge.items import NO_DETAIL, By, Item, Kind
+from memory.knowledge.items import By, Item, Kind
 from memory.people.audience import Scope, Trust
 from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
@@ -187,12 +187,12 @@ def _known(tx: Tx, by: By, kind: Kind, text: str) -> Item | None:
     return found[0] if found else None
 
 
-def _put(tx: Tx, by: By, kind: Kind, text: str, detail: Struct = NO_DETAIL) -> Item:
+def _put(tx: Tx, by: By, kind: Kind, text: str, detail: Struct | None = None) -> Item:
     """Store an item; if there is no room, drop the least found and oldest one, never the new one."""
     older = items.find(tx, kind, person_id=by.person, audience=by.scope.audience)
     weightiest = sorted(older, key=lambda each: (each.strength, each.updated_at, each.id), reverse=True)
     items.remove(tx, [each.id for each in weightiest[_ROOM[kind] - 1 :]])
-    return items.put(tx, by.item(kind, text, _key(text), detail), by.now)
+    return by.put(tx, kind, text, _key(text), detail)
 
 
 # ------------------------------------------------------------------------------------------------------------- reading

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from memory.knowledge import items
-from memory.knowledge.items import Item, Kind, NewItem
+from memory.knowledge.items import Item, Kind, encoded
 from memory.people.audience import Audience, Scope, Trust
 from memory.people.hidden_people import shown
 from memory.queue import messages
@@ -129,8 +129,9 @@ class _TimeDetail(_Made, frozen=True):
     threads: tuple[str, ...]
 
 
-def _new(kind: Kind, made: Summary, detail: Struct, agent: AgentId | None = None) -> NewItem:
-    return NewItem(kind, made.audience, made.trust, made.summary, detail=detail, agent=agent, span=made.covers)
+def _new(kind: Kind, made: Summary, detail: Struct) -> Item:
+    heard, at = (made.audience, made.trust), (made.created_at, made.created_at)
+    return Item(kind, *heard, *at, made.summary, detail=encoded(detail), span=made.covers)
 
 
 def _read(item: Item, of: type[S], **more: object) -> S:
@@ -141,7 +142,7 @@ def _read(item: Item, of: type[S], **more: object) -> S:
 
 def add(tx: Tx, made: Compaction) -> Item:
     detail = _CompactionDetail(made.messages, made.model, made.strategy, tuple(sorted(made.kept)))
-    return items.put(tx, replace(_new(Kind.CONVERSATION, made, detail, made.agent), place=made.place), made.created_at)
+    return items.put(tx, replace(_new(Kind.CONVERSATION, made, detail), agent=made.agent, place=made.place))
 
 
 def compaction(item: Item) -> Compaction:
@@ -154,8 +155,8 @@ def compaction(item: Item) -> Compaction:
 def put_agent_summary(tx: Tx, made: AgentSummary, sources: Sequence[Message]) -> None:
     """Store a summary of an agent's recent actions in place of the last one. Raises ValueError for foreign sources."""
     made = replace(made, covers=_covered(made.audience, sources))
-    new = _new(Kind.AGENT, made, _Made(made.messages, made.model), made.agent)
-    items.put(tx, new, made.created_at, items.find(tx, Kind.AGENT, agent_id=made.agent, audience=made.audience))
+    new = replace(_new(Kind.AGENT, made, _Made(made.messages, made.model)), agent=made.agent)
+    items.put(tx, new, (), items.find(tx, Kind.AGENT, agent_id=made.agent, audience=made.audience))
 
 
 def agent_summaries(rows: Rows, scope: Scope, agent: AgentId | None = None) -> list[AgentSummary]:
@@ -196,7 +197,7 @@ def _put(tx: Tx, made: ConstellationSummary) -> Item:
     detail = _TimeDetail(made.messages, made.model, to_text(made.end), made.decisions, made.threads)
     text, key = "\n".join([made.summary, *made.decisions, *made.threads]), to_text(made.start)
     new = replace(_new(Kind(made.span), made, detail), text=text, key=key)
-    return items.put(tx, new, made.created_at, items.find(tx, new.kind, key=key, audience=made.audience))
+    return items.put(tx, new, (), items.find(tx, new.kind, key=key, audience=made.audience))
 
 
 def constellation_summaries(

@@ -8,7 +8,7 @@ from msgspec import Struct
 from memory.agenda import tasks
 from memory.agenda.tasks import Priority, Task
 from memory.knowledge import items
-from memory.knowledge.items import Item, Kind, NewItem
+from memory.knowledge.items import Item, Kind, encoded
 from memory.people.audience import Audience, Scope, Trust
 from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
@@ -58,8 +58,8 @@ def save(tx: Tx, template: Template, person: PersonId, audience: Audience, trust
     items.remove_of(tx, Kind.TASK_TEMPLATE, key=key, person_id=person, audience=audience)
     if len(items.find(tx, Kind.TASK_TEMPLATE, person_id=person)) >= _MOST_TEMPLATES:
         raise Refused("there are already {most_templates} templates; remove one first", most_templates=_MOST_TEMPLATES)
-    new = NewItem(Kind.TASK_TEMPLATE, audience, trust, template.name, key, _Detail(template.outline), person=person)
-    items.put(tx, new, now)
+    heard, detail = (audience, trust, now, now), encoded(_Detail(template.outline))
+    items.put(tx, Item(Kind.TASK_TEMPLATE, *heard, template.name, key, detail, person=person))
 
 
 def listing(rows: Rows, scope: Scope, people: Sequence[PersonId]) -> list[Template]:

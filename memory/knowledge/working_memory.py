@@ -127,7 +127,7 @@ def save(tx: Tx, by: By, new: NewEntry) -> Entry:
     category, tags = checked_category(new.category.strip().strip("/")), checked_tags(new.tags)
     _make_way(tx, namespace, key, by)
     detail = _Detail(category, tags, new.index_key)
-    return _entry(items.put(tx, by.item(Kind.WORKING, content, key, detail, by.now + new.ttl), by.now))
+    return _entry(by.put(tx, Kind.WORKING, content, key, detail, by.now + new.ttl))
 
 
 def _writable(key: str, own: str) -> str:

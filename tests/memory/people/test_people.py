@@ -288,7 +288,7 @@ def lived(tx: Tx) -> None:
     tidied(tx, scope)
     assert direct.message is not None
     poor = Evaluation(Quality.POOR, (), (), "rules")
-    items.put(tx, items.NewItem(items.Kind.EVALUATION, own, trust, key="1", detail=poor), NOON)
+    items.put(tx, items.Item(items.Kind.EVALUATION, own, trust, NOON, NOON, key="1", detail=items.encoded(poor)))
     who = STAR, ANN, DIRECT.id, running.id, direct.message
     feedback.note(tx, feedback.Signal.CORRECTION, items.By(Scope(own), trust, NOON, *who))
     block(tx, "discord_user:ann", GUILD, SECRET, about=ANN)
