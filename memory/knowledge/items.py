@@ -107,8 +107,9 @@ class By(Struct, frozen=True):
         self, tx: Tx, kind: Kind, text: str, key: str, detail: Struct | None = None, until: datetime | None = None
     ) -> Item:
         """Store an item of theirs, valid until then."""
-        heard, by = (self.scope.audience, self.trust), (self.agent, self.person, self.place, self.turn)
-        new = Item(kind, *heard, self.now, self.now, text, key, encoded(detail), *by, valid_until=until)
+        by = self.agent, self.person, self.place, self.turn
+        heard = kind, self.scope.audience, self.trust, self.now, self.now
+        new = Item(*heard, text, key, encoded(detail), *by, until)
         return put(tx, new, () if self.message is None else (self.message,))
 
 
