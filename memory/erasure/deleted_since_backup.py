@@ -4,7 +4,6 @@ those that were limited to direct messages.
 What was derived from them goes as after any deletion: at the next start, by `memory.queue.erasure_follow_ups`.
 """
 
-import json
 from contextlib import closing
 from pathlib import Path
 
@@ -15,7 +14,8 @@ from memory.queue.inbox import forget_payload
 from memory.store.clock import utc_now
 from memory.store.database import Rows, Tx
 from memory.store.ids import MessageId
-from memory.store.sqlite import Code, connect, driver, result_code, transaction
+from memory.store.kept_on_restore import staged_file
+from memory.store.sqlite import Code, connect, driver, result_code
 
 
 def take_out(present: Path, staged: Path) -> None:
@@ -25,23 +25,16 @@ def take_out(present: Path, staged: Path) -> None:
             sql = """SELECT id, deleted_at, audience FROM messages
                      WHERE deleted_at IS NOT NULL OR audience = ? OR audience GLOB 'person:*'"""
             ended = Rows(raw).all(sql, (OWNER,))  # the owner limits words to the owner's own places
-        with closing(connect(staged)) as raw:
-            tx = Tx(raw)
-            with transaction(raw):
-                there = json.dumps([row["id"] for row in ended])
-                before = """SELECT id, audience FROM messages WHERE deleted_at IS NULL
-                            AND id IN (SELECT value FROM json_each(?))"""
-                heard = {row["id"]: row["audience"] for row in tx.all(before, (there,))}
-                for row in ended:
-                    if row["id"] in heard and (row["deleted_at"] is not None or row["audience"] != heard[row["id"]]):
-                        _again(tx, MessageId(row["id"]), row["deleted_at"] is not None, Audience(row["audience"]))
-            raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        with staged_file(staged) as tx:
+            before = """SELECT id, audience FROM messages WHERE deleted_at IS NULL
+                        AND id IN (SELECT value FROM json_each(?))"""
+            heard = {row["id"]: row["audience"] for row in tx.all(before, ([row["id"] for row in ended],))}
+            for row in ended:
+                if row["id"] in heard and (row["deleted_at"] is not None or row["audience"] != heard[row["id"]]):
+                    _again(tx, MessageId(row["id"]), row["deleted_at"] is not None, Audience(row["audience"]))
     except driver.DatabaseError as error:
         if result_code(error) not in (Code.ERROR, Code.CORRUPT, Code.NOTADB):
             raise
-    finally:
-        for beside in ("-wal", "-shm"):
-            staged.with_name(staged.name + beside).unlink(missing_ok=True)
 
 
 def _again(tx: Tx, identifier: MessageId, deleted: bool, audience: Audience) -> None:

@@ -17,6 +17,7 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct
 
 from memory.blocks.records import MOST_CHARACTERS, Permission, usual_limit
+from memory.knowledge.entries import cut
 from memory.portability.car import CarError, cid_of, encoded, read_blocks, shown
 from memory.store.records import replace
 from texts import _, gettext_noop, ngettext
@@ -28,7 +29,7 @@ _DAMAGE = (
     *(lzma.LZMAError, zlib.error),
 )
 _PIECE = 4_000
-"""Characters of a note; longer texts are split between paragraphs."""
+"""Characters of a note; longer texts are split, between paragraphs if possible."""
 MOST_TAGS = 8
 """The most tags of one note."""
 Role: TypeAlias = Literal["user", "assistant", "system"]
@@ -413,25 +414,11 @@ def markdown(folder: Path) -> Iterator[Record]:
             yield SkippedRecord(name, _("it is empty") if text is not None else _("it is too large"))
             continue
         tags = tuple(part.lower() for part in Path(name).parent.parts)
-        for piece in pieces(text):
+        for piece in filter(None, map(str.strip, cut(text.strip(), _PIECE))):
             known = hashlib.sha256(piece.encode()).hexdigest()[:16]
             told = gettext_noop("left out the tag {tag}: a note can have at most {most} tags")
             left = tuple(_(told, tag=tag, most=MOST_TAGS) for tag in tags[MOST_TAGS:])
             yield Note(f"{name}#{known}", piece, tags[:MOST_TAGS], left)
-
-
-def pieces(text: str) -> Iterator[str]:
-    """Split a text into parts that fit a note, between paragraphs if possible."""
-    piece = ""
-    for paragraph in text.strip().split("\n\n"):
-        for at in range(0, max(len(paragraph), 1), _PIECE):
-            part = paragraph[at : at + _PIECE]
-            if piece and len(piece) + len(part) > _PIECE:
-                yield piece.strip()
-                piece = ""
-            piece += f"{part}\n\n"
-    if piece.strip():
-        yield piece.strip()
 
 
 _NEVER = datetime.min.replace(tzinfo=UTC)

@@ -19,8 +19,6 @@ from memory.store.data_folder import GLOBAL_DB
 from memory.store.database import Rows, Tx, as_dict
 from memory.store.sqlite import connect, driver, transaction
 
-_DECIDED = {"people_rules", "permission_grants"}
-
 
 class PresentData(Struct, frozen=True):
     """Data of the current registry: the choices are kept, constellations that the backup lacks are set aside."""
@@ -46,7 +44,7 @@ class Decided(Struct, frozen=True):
 
 def carry_over(folder: Path, registry: Path, present: PresentData | None) -> int:
     """Write into a staged registry what happened since and must be kept."""
-    with _staged(registry) as tx:
+    with staged_file(registry) as tx:
         known = {row["id"] for row in tx.all("SELECT id FROM erasures WHERE status = 'done'")}
         due = erasure_records.due_again(folder, known)
         for entry in due:
@@ -58,9 +56,7 @@ def carry_over(folder: Path, registry: Path, present: PresentData | None) -> int
 
 def keep_decided(path: Path, decided: Decided) -> None:
     revoked = "UPDATE permission_grants SET revoked_at = ? WHERE id = ? AND created_at = ? AND revoked_at IS NULL"
-    with _staged(path) as tx:
-        if not _tables(tx) >= _DECIDED:
-            return
+    with staged_file(path) as tx:
         tx.run("DELETE FROM people_rules")
         for rule in decided.rules:
             tx.insert("people_rules", rule)
@@ -69,14 +65,16 @@ def keep_decided(path: Path, decided: Decided) -> None:
 
 
 @contextmanager
-def _staged(path: Path) -> Iterator[Tx]:
+def staged_file(path: Path) -> Iterator[Tx]:
     """Change a staged file, so that it is whole without its log."""
-    with closing(connect(path)) as raw:
-        with transaction(raw):
-            yield Tx(raw)
-        raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-    for beside in ("-wal", "-shm"):
-        path.with_name(path.name + beside).unlink(missing_ok=True)
+    try:
+        with closing(connect(path)) as raw:
+            with transaction(raw):
+                yield Tx(raw)
+            raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    finally:
+        for beside in ("-wal", "-shm"):
+            path.with_name(path.name + beside).unlink(missing_ok=True)
 
 
 def _keep_choices(tx: Tx, present: PresentData) -> None:
@@ -144,14 +142,12 @@ def present_data(folder: Path) -> PresentData | None:
 
 
 def _decided(path: Path) -> Decided | None:
-    """None if the file is missing, unreadable or older than such decisions."""
+    """None if the file is missing or unreadable."""
     if not path.exists():
         return None
     try:
         with closing(connect(path, read_only=True)) as raw:
             rows = Rows(raw)
-            if not _tables(rows) >= _DECIDED:
-                return None
             rules = rows.all("SELECT subject, rule, via, decided_by, decided_at FROM people_rules")
             revoked = "SELECT id, created_at, revoked_at FROM permission_grants WHERE revoked_at IS NOT NULL"
             return Decided([as_dict(row) for row in rules], [as_dict(row) for row in rows.all(revoked)])
