@@ -11,10 +11,9 @@ The log also records when agents were active, separately for each audience: one 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import ClassVar, Literal, NamedTuple, TypeAlias
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct, ValidationError
 from msgspec.json import decode
@@ -97,12 +96,12 @@ class ToolUsed(Details, frozen=True):
     seconds: float | None = None
 
 
-class FolderUsed(ToolUsed, frozen=True, kw_only=True):
+class FolderUsed(ToolUsed, frozen=True, kw_only=True, tag_field="type", tag="folder"):
     kind = Kind.FILE
     folder: str
 
 
-class AttachmentsRead(Details, frozen=True):
+class AttachmentsRead(Details, frozen=True, tag_field="type", tag="attachments"):
     kind = Kind.FILE
     folder: Literal["attachments"]
     files: int
@@ -154,7 +153,7 @@ class TaskAssigned(Arranged, frozen=True):
     assignee: str
 
 
-class TaskChanged(Arranged, frozen=True):
+class TaskChanged(Arranged, frozen=True, tag_field="type", tag="task"):
     task: str
     before: Mapping[str, Mapping[str, str | int | None]] = {}
     """The old values of changed columns, by task."""
@@ -166,16 +165,16 @@ class HandoffLeft(Arranged, frozen=True):
     to: str
 
 
-class NoteAdded(Arranged, frozen=True):
+class NoteAdded(Arranged, frozen=True, tag_field="type", tag="note"):
     note: str
 
 
-class EntryWidened(Details, frozen=True):
+class EntryWidened(Details, frozen=True, tag_field="type", tag="entry"):
     entry: EntryId
     change: Literal["widen"]
 
 
-class MemoryTidied(Details, frozen=True):
+class MemoryTidied(Details, frozen=True, tag_field="type", tag="tidied"):
     """By the run with the id `dream`."""
 
     dream: str
@@ -184,25 +183,30 @@ class MemoryTidied(Details, frozen=True):
     refined: int
 
 
-class NightUndone(Details, frozen=True):
+class NightUndone(Details, frozen=True, tag_field="type", tag="undone"):
     """`night_undone` is the name of the night."""
 
     night_undone: str
 
 
-_DETAILS = (
-    Activated, Deactivated, MessagesReceived, MessageSent, ToolUsed, FolderUsed, AttachmentsRead, BlockUpdated,
-    TaskAssigned, TaskChanged, HandoffLeft, NoteAdded, EntryWidened, MemoryTidied, NightUndone,
-)  # fmt: skip
+_DETAILS: Mapping[Kind, Any] = {
+    each.kind: each
+    for each in (
+        *(Activated, Deactivated, MessagesReceived, MessageSent, ToolUsed, BlockUpdated, TaskAssigned, HandoffLeft),
+    )
+} | {
+    Kind.FILE: FolderUsed | AttachmentsRead,
+    Kind.NOTABLE: TaskChanged | NoteAdded | EntryWidened | MemoryTidied | NightUndone,
+}
+"""The types of each kind; those of one kind say which they are."""
 
 
 def read_details(kind: Kind, text: str) -> Details:
-    """Stored details, of the first class of that kind whose fields they have."""
-    for each in _DETAILS:
-        with suppress(ValidationError):
-            if each.kind is kind:
-                return decode(text, type=each)
-    return Details()
+    try:
+        found: Details = decode(text, type=_DETAILS[kind])
+    except ValidationError:
+        return Details()
+    return found
 
 
 # ------------------------------------------------------------------------------------------------------- events

@@ -37,7 +37,7 @@ from memory.store.ids import (
     place_source,
     snowflakes,
 )
-from memory.store.row_mapper import Codec, RowMapper, UnreadableRow, json_rows, one_of
+from memory.store.row_mapper import Codec, RowMapper, UnreadableRow, json_rows, tagged
 
 
 class Status(StrEnum):
@@ -121,7 +121,7 @@ class ActDetail(_Detail):
 
 
 Detail: TypeAlias = TextDetail | CardDetail | EditDetail | ActDetail
-_DETAIL = Codec[Detail](one_of(EditDetail, CardDetail, ActDetail, TextDetail))
+_DETAIL = Codec[Detail](tagged(TextDetail, edit=EditDetail, card=CardDetail, act=ActDetail))
 
 
 class NewRow(Struct, frozen=True):

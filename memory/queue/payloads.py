@@ -1,6 +1,6 @@
 """The payload of an inbox row: what came with a person's message, or the data of an event.
 
-The classes are told apart by their fields. A payload is deleted when the row is answered.
+A payload is deleted when the row is answered.
 """
 
 import dataclasses
@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar, Literal, TypeAlias
 from pydantic import ConfigDict, Field
 
 from memory.store.ids import AgentId, MessageId, PersonId, RequestId
-from memory.store.row_mapper import Codec, UnreadableRow, one_of
+from memory.store.row_mapper import Codec, UnreadableRow, tagged
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,16 @@ Event: TypeAlias = EditEvent | DecisionEvent | PatrolEvent | TaskEvent | Trigger
 Payload: TypeAlias = Extras | Event
 
 PAYLOAD = Codec[Payload](
-    one_of(EditEvent, DecisionEvent, PatrolEvent, TaskEvent, TriggerEvent, NewsEvent, LetterEvent, Extras)
+    tagged(
+        Extras,
+        edit=EditEvent,
+        decision=DecisionEvent,
+        patrol=PatrolEvent,
+        task=TaskEvent,
+        trigger=TriggerEvent,
+        news=NewsEvent,
+        letter=LetterEvent,
+    )
 )
 
 _usual = lru_cache(maxsize=100)(PAYLOAD.read)

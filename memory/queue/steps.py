@@ -1,8 +1,7 @@
 """What a turn did, step by step, and how that is stored.
 
 A step is one row of JSON (`v` is its version), written when it happens, of a kind in `_KINDS`; the messages that a turn
-began with are a column of the turn itself. The classes of one kind are told apart by their fields. When a turn is
-finished, its steps become messages and are deleted.
+began with are a column of the turn itself. When a turn is finished, its steps become messages and are deleted.
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,7 +15,7 @@ from pydantic import AliasChoices, AliasPath, Field
 from memory.people.audience import Trust
 from memory.store.errors import RowUnreadable
 from memory.store.ids import BlockId, MessageId, RequestId
-from memory.store.row_mapper import Codec, one_of
+from memory.store.row_mapper import Codec, tagged
 
 Wordings: TypeAlias = tuple[tuple[MessageId, int], ...]
 """Messages, each with the revision that was read."""
@@ -182,16 +181,15 @@ class Step(Struct, frozen=True):
     at: datetime
 
 
-_KINDS: Mapping[str, tuple[type, ...]] = {
-    "joined": (MessagesJoined,),
-    "answer": (ModelAnswer,),
-    "tool_started": (CallStarted,),
-    "tool_result": (CallDone, CallWaits, CallFailed),
-    "note": (TakenUp, MissingCalls, Note),
+_KINDS: Mapping[str, Mapping[str, type]] = {
+    "joined": {"plain": MessagesJoined},
+    "answer": {"plain": ModelAnswer},
+    "tool_started": {"plain": CallStarted},
+    "tool_result": {"plain": CallDone, "waits": CallWaits, "failed": CallFailed},
+    "note": {"plain": Note, "missing": MissingCalls, "taken_up": TakenUp},
 }
-"""The classes of a kind, each with a required field that the later ones do not have."""
-_KIND = {each: kind for kind, of in _KINDS.items() for each in of}
-_CODECS = {kind: Codec[StepBody](one_of(*of), whole=True) for kind, of in _KINDS.items()}
+_KIND = {each: kind for kind, of in _KINDS.items() for each in of.values()}
+_CODECS = {kind: Codec[StepBody](tagged(**of), whole=True) for kind, of in _KINDS.items()}
 
 
 def dump(body: StepBody) -> tuple[str, str]:

@@ -16,7 +16,15 @@ from typing import Annotated, Any, Generic, TypeAlias, TypeVar, get_args, get_or
 
 import msgspec
 from msgspec import Struct
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import (
+    BeforeValidator,
+    Discriminator,
+    SerializerFunctionWrapHandler,
+    Tag,
+    TypeAdapter,
+    ValidationError,
+    WrapSerializer,
+)
 
 from memory.store.clock import from_text
 from memory.store.database import Parameters, Row, Rows, Value
@@ -194,10 +202,30 @@ class Codec(Generic[T]):
         return value
 
 
-def one_of(*types: type) -> Any:
-    """The first of these types whose fields match a stored value."""
-    one, *others = types
-    return Annotated[functools.reduce(operator.or_, types), Field(union_mode="left_to_right")] if others else one
+def tagged(plain: type, **others: type) -> Any:
+    """A union for a `Codec`: what is stored of the others names its type; what names none is of the plain type."""
+    if not others:
+        return plain
+    names = {of: name for name, of in others.items()} | {plain: ""}
+    every = [Annotated[plain, Tag("")], *(_named(name, of) for name, of in others.items())]
+
+    def name_of(value: Any) -> Any:
+        return value.get(_TYPE, "") if isinstance(value, dict) else names.get(type(value))
+
+    return Annotated[functools.reduce(operator.or_, every), Discriminator(name_of)]
+
+
+_TYPE = "type"
+
+
+def _named(name: str, of: type) -> Any:
+    def fields(stored: Any) -> Any:
+        return {key: each for key, each in stored.items() if key != _TYPE} if isinstance(stored, dict) else stored
+
+    def stored(value: Any, dump: SerializerFunctionWrapHandler) -> Any:
+        return {_TYPE: name, **dump(value)}
+
+    return Annotated[of, BeforeValidator(fields), WrapSerializer(stored), Tag(name)]
 
 
 def json_rows(

@@ -73,6 +73,13 @@ def store(**others: str) -> Tx:
     return Tx(raw)
 
 
+def name_types(tx: Tx) -> None:
+    """Upgrade rows from before their types were named."""
+    (script,) = Path("migrations/constellation").glob("*_named_types.sql")
+    for statement in script.read_text().split(";\n"):
+        tx.run(statement)
+
+
 def opened(folder: Path, *agents: AgentId) -> Tx:
     """The same in a file of that folder, with these agents or one; its connection is for the caller to close."""
     prepare(folder / "carina.db", Kind.CONSTELLATION)

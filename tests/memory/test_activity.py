@@ -10,7 +10,7 @@ from memory.activity import Details, EventFilter, Kind, MessagesReceived, NewEve
 from memory.people.audience import Audience, Scope, Trust
 from memory.store.database import Tx
 from memory.store.ids import AgentId, BlockId, EntryId
-from tests.memory.parts import GUILD, HALL, NOON, STAR, store
+from tests.memory.parts import GUILD, HALL, NOON, STAR, name_types, store
 from texts import _, gettext_lazy, speaking
 
 OTHER = AgentId("agt_other")
@@ -47,20 +47,32 @@ BEFORE = {"5": {"title": "sow", "due_at": None, "parent_id": 4}}
         (activity.MessageSent(1), "message_sent", {"messages": 1}),
         (activity.MessageSent(1, "hall"), "message_sent", {"messages": 1, "target": "hall"}),
         (ToolUsed("recall", None, worked=True, call="c1", seconds=0.0), "tool_executed", USED),
-        (activity.FolderUsed("recall", None, True, "c1", 0.0, folder="a"), "file_accessed", {**USED, "folder": "a"}),
+        (
+            activity.FolderUsed("recall", None, True, "c1", 0.0, folder="a"),
+            "file_accessed", {"type": "folder", **USED, "folder": "a"},
+        ),
         (
             activity.AttachmentsRead("attachments", 2, "read"), "file_accessed",
-            {"folder": "attachments", "files": 2, "operation": "read"},
+            {"type": "attachments", "folder": "attachments", "files": 2, "operation": "read"},
         ),
         (activity.BlockUpdated("a", "by hand"), "memory_block_updated", {"label": "a", "change": "by hand"}),
         (activity.BlockUpdated("a", "x", BlockId("b")), Kind.BLOCK, {"label": "a", "change": "x", "block": "b"}),
         (activity.TaskAssigned("5", "Moon"), "task_assigned", {"task": "5", "assignee": "Moon"}),
-        (activity.TaskChanged("5", BEFORE, tool="coord"), "notable", {"task": "5", "before": BEFORE, "tool": "coord"}),
+        (
+            activity.TaskChanged("5", BEFORE, tool="coord"),
+            "notable", {"type": "task", "task": "5", "before": BEFORE, "tool": "coord"},
+        ),
         (activity.HandoffLeft("7", "", tool="coord"), "handoff_initiated", {"note": "7", "to": "", "tool": "coord"}),
-        (activity.NoteAdded("7"), "notable", {"note": "7"}),
-        (activity.EntryWidened(EntryId("arc_1"), "widen"), "notable", {"entry": "arc_1", "change": "widen"}),
-        (activity.MemoryTidied("drm_1", 1, 2, 0), "notable", {"dream": "drm_1", "retired": 1, "made": 2, "refined": 0}),
-        (activity.NightUndone("2026-11-22"), "notable", {"night_undone": "2026-11-22"}),
+        (activity.NoteAdded("7"), "notable", {"type": "note", "note": "7"}),
+        (
+            activity.EntryWidened(EntryId("arc_1"), "widen"),
+            "notable", {"type": "entry", "entry": "arc_1", "change": "widen"},
+        ),
+        (
+            activity.MemoryTidied("drm_1", 1, 2, 0),
+            "notable", {"type": "tidied", "dream": "drm_1", "retired": 1, "made": 2, "refined": 0},
+        ),
+        (activity.NightUndone("2026-11-22"), "notable", {"type": "undone", "night_undone": "2026-11-22"}),
         (Details(), "notable", {}),
     ],
 )  # fmt: skip
@@ -72,15 +84,19 @@ def test_details_are_stored_as_ever_and_read_as_what_they_were(
     assert (row["event_type"], json.loads(row["details"])) == (kind, stored)
     (event,) = activity.recent(tx, SCOPE, 9, EventFilter(DAY))
     assert (event.kind, event.details) == (kind, details)
+    tx.run("UPDATE activity_events SET details = json_remove(details, '$.type')")
+    name_types(tx)
+    assert activity.recent(tx, SCOPE, 9, EventFilter(DAY)) == [event]
 
 
 @pytest.mark.parametrize(
     ("kind", "stored", "read"),
     [
-        (Kind.NOTABLE, '{"task": "5", "of_later": [1]}', activity.TaskChanged("5")),
+        (Kind.NOTABLE, '{"type": "task", "task": "5", "of_later": [1]}', activity.TaskChanged("5")),
         (Kind.TOOL, '{"tool": "recall", "operation": "read", "worked": true}', ToolUsed("recall", "read", worked=True)),
         (Kind.TOOL, '{"tool": "theirs", "operation": 3, "worked": true}', Details()),
         (Kind.TOOL, '{"task": "5"}', Details()),
+        (Kind.NOTABLE, '{"type": "of_later", "task": "5"}', Details()),
     ],
 )
 def test_details_of_other_versions_hide_no_event(tx: Tx, kind: Kind, stored: str, read: Details) -> None:

@@ -43,6 +43,7 @@ from tests.memory.parts import (
     STAR,
     begun,
     followed,
+    name_types,
     notification,
     row_of,
     store,
@@ -301,6 +302,7 @@ AS_BEFORE: list[tuple[dict[str, Any], Payload]] = [
 def test_payloads_of_this_and_of_earlier_versions_are_read(tx: Tx, stored: dict[str, Any], payload: Payload) -> None:
     row = taken(tx, 1)
     tx.run("UPDATE inbox SET payload = ?", (json.dumps(stored),))
+    name_types(tx)
     assert row_of(tx, row.id).payload == payload == PAYLOAD.load(PAYLOAD.dump(payload))
 
 

@@ -26,7 +26,7 @@ from memory.queue.outbox import (
 from memory.store.database import Tx
 from memory.store.ids import EntryId, OutboxId, PersonId, PlaceId, ReminderId, RequestId
 from memory.store.row_mapper import UnreadableRow
-from tests.memory.parts import ANN, GUILD, HALL, NOON, begun, kept_of, spoken, taken
+from tests.memory.parts import ANN, GUILD, HALL, NOON, begun, kept_of, name_types, spoken, taken
 
 LATER = NOON + timedelta(seconds=30)
 
@@ -111,7 +111,13 @@ def test_what_is_withdrawn_or_emptied_says_nothing_any_more(tx: Tx) -> None:
     one, other = queued(tx, "a", detail=TextDetail(files=(File("a.md", "words"),))), queued(tx, "b")
     assert outbox.withdraw(tx, one.id)
     assert (known(tx, one.id).content, known(tx, one.id).detail) == ("", TextDetail())
-    held = {"act": "post", "files": [["a.md", "words"]], "images": [["image/png", "", ""]], "else": ["discord:2"]}
+    held = {
+        "type": "act",
+        "act": "post",
+        "files": [["a.md", "words"]],
+        "images": [["image/png", "", ""]],
+        "else": ["discord:2"],
+    }
     tx.run("UPDATE outbox SET detail = ? WHERE id = ?", (json.dumps(held), other.id))
     outbox.empty(tx, other.id)
     assert (known(tx, other.id).content, known(tx, other.id).detail) == ("", ActDetail("post"))
@@ -246,6 +252,7 @@ AS_BEFORE: list[tuple[dict[str, Any], Detail]] = [
 def test_details_of_this_and_of_earlier_versions_are_read(tx: Tx, stored: dict[str, Any], detail: Detail) -> None:
     row = queued(tx, "a")
     tx.run("UPDATE outbox SET detail = ?", (json.dumps(stored),))
+    name_types(tx)
     assert known(tx, row.id).detail == detail == queued(tx, "b", detail=detail).detail
 
 
