@@ -98,7 +98,7 @@ _DID = {
     None: gettext_noop("changed the task “{task}”"),
     Status.OPEN: gettext_noop("reopened the task “{task}”"),
     Status.IN_PROGRESS: gettext_noop("began the task “{task}”"),
-    Status.DONE: gettext_noop("completed the task “{task}”"),
+    Status.DONE: gettext_noop("marked the task “{task}” as done"),
     Status.CANCELLED: gettext_noop("canceled the task “{task}”"),
 }
 
@@ -277,7 +277,7 @@ def take_back(tx: Tx, arranged: Arrangement) -> tuple[bool, str]:
         return bool(gone), gettext_lazy(told)
     still = f" AND {_OPEN}" if arranged.what == "task" else ""
     if not tx.run(f"DELETE FROM {_MADE[arranged.what]} AND id = ?{still}", (arranged.id,)):
-        return False, gettext_lazy("it is completed")
+        return False, gettext_lazy("it is done")
     values: tuple[Value, ...] = (arranged.turn, "$.task" if arranged.what == "task" else "$.note", arranged.id)
     tx.run("DELETE FROM activity_events WHERE turn_id = ? AND json_extract(details, ?) = ?", values)
     return True, gettext_lazy("it is gone")

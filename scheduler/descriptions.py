@@ -55,9 +55,10 @@ def date_words(day: date) -> str:
 def clock_words(moment: datetime, zone: str) -> str:
     """A time in a zone with its date: "Thu, Nov 26, 2026, 9:00 AM", "Do., 26.11.2026, 09:00"; of `DAY_END` the date."""
     there, words = moment.astimezone(zone_of(zone)), _words(language())
+    day = _dated(words, "full_date", there, date=date_words(there))
     if there.time() == DAY_END:
-        return date_words(there)
-    return _dated(words, "clock", there, date=date_words(there), time=time_words(there))
+        return day
+    return _dated(words, "clock", there, full_date=day, time=time_words(there))
 
 
 def time_words(clock: time | datetime, code: str = "") -> str:

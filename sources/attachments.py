@@ -20,7 +20,7 @@ PICTURES = {
 }
 """The types that models and browsers can show, and how such a file begins."""
 TOO_MANY = gettext_noop("only the first 10 files of a message are read")
-NEITHER = gettext_noop("neither text up to 20 KB nor a PNG, JPEG, GIF or WebP image up to 3.5 MB")
+NEITHER = gettext_noop("neither text up to 20 kB nor a PNG, JPEG, GIF or WebP image up to 3.5 MB")
 
 
 def consider(one: Attachment, number: int) -> Attachment:

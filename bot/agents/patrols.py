@@ -158,9 +158,9 @@ def instructions(told: str, task: str, *, keeps: bool) -> str:
 def note(tx: Tx, place: PlaceId, steps: tuple[Step, ...], said: str) -> None:
     """Record the patrol's result in its job, inside the transaction that ends the turn."""
     models = [step.body.model for step in steps if isinstance(step.body, ModelAnswer)]
-    came = gettext_lazy("said something to the owner") if said.strip() else gettext_lazy("nothing to say")
+    came = gettext_lazy("had something to say") if said.strip() else gettext_lazy("nothing to say")
     if models and not models[-1]:
-        came = gettext_lazy("not done: the budget for models is used up")
+        came = gettext_lazy("not run: the budget for models is used up")
     elif "offline" in models:
         came = gettext_lazy("{came}; no language model answered, so nothing was checked", came=came)
     jobs.tell(tx, job_id(place.partition(":")[2]), came)

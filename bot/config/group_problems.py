@@ -52,7 +52,7 @@ def _members(key: str, group: Group, agents: Sequence[str]) -> Iterator[str]:
             hint = nearest(name, agents)
             yield _('{key}: found "{name}", which is not an agent; {hint}', key=f"{key}.members", name=name, hint=hint)
     if group.members and all(member.role == "observer" for member in group.members):
-        yield unmet(f"{key}.members", _("only observers, who never speak"), _("at least one who does"))
+        yield unmet(f"{key}.members", _("only observers, who never speak"), _("at least one that does"))
 
 
 def _named(key: str, group: Group) -> Iterator[str]:
@@ -61,11 +61,11 @@ def _named(key: str, group: Group) -> Iterator[str]:
     for where, name in named_agents(group.settings.model_dump(mode="json")):
         full = f"{key}.{group.pattern}.{where}"
         if name in observers:
-            yield unmet(full, _('"{name}", whose role in members is "observer"', name=name), _("one who speaks"))
+            yield unmet(full, _('"{name}", whose role in members is "observer"', name=name), _("one that speaks"))
         elif name not in group.names:
             hint = nearest(name, group.names or ("nobody",))
             yield _(
-                '{key}: found "{name}", who is not in {members}; {hint}',
+                '{key}: found "{name}", which is not in {members}; {hint}',
                 key=full,
                 name=name,
                 members=f"{key}.members",
@@ -78,7 +78,7 @@ def _named(key: str, group: Group) -> Iterator[str]:
 
     speaking = [name for name in group.names if name not in observers]
     if isinstance(group.settings, Supervisor) and len(speaking) == 1:
-        found = _('only one agent who speaks, "{name}"', name=speaking[0])
+        found = _('only one agent that speaks, "{name}"', name=speaking[0])
         yield unmet(f"{key}.members", found, _("at least one more, for the leader to delegate to"))
 
 

@@ -92,7 +92,7 @@ BUTTONS = {
     "source.resume": gettext_noop("Resume"),
     "source.show": gettext_noop("Show"),
     "tasks.cancel": gettext_noop("Cancel task"),
-    "tasks.done": gettext_noop("Complete"),
+    "tasks.done": gettext_noop("Mark as done"),
     "tasks.template.remove": gettext_noop("Remove"),
     "tasks.template.use": gettext_noop("Add its tasks"),
 }

@@ -174,7 +174,7 @@ def _step_back(edit: Edit, writer: Writer, kind: ChangeKind) -> RevertResult:
         _require_any(not kept, kept)
         nothing, more = gettext_noop("there is nothing to redo here{more}"), list[str]()
         if kind is ChangeKind.UNDO:
-            nothing = gettext_noop("nothing of yours is left to undo here{more}")
+            nothing = gettext_noop("you have nothing left to undo here{more}")
         if candidates:
             since = gettext_noop(": others have changed what your change {seq} did{lost}")
             more.append(gettext_lazy(since, seq=candidates[-1].seq, lost=not_back(lost)))
@@ -280,9 +280,9 @@ def _require_any(found: bool, kept: Sequence[str], whose: str = "") -> None:
     if not found and kept:
         raise BlockRefused("nothing can be undone: {names}", names=join_lazy("; ", kept))
     if not found and whose:
-        raise Refused("nothing of what {name} changed is left to undo", name=whose)
+        raise Refused("none of what {name} changed is left to undo", name=whose)
     if not found:
-        raise Refused("nothing of it is left to undo")
+        raise Refused("none of it is left to undo")
 
 
 _STEPS = ChangeKind.UNDO, ChangeKind.REDO

@@ -85,7 +85,7 @@ async def test_people_in_charge_arrange_too_and_agents_are_told(tmp_path: Path) 
             "sow peas – in progress; for Anchor" in (await t.olga.command("admin coord status", None, t.general)).text
         )
         code, out, warned = await t.service.run("coord", "complete", "sow peas")
-        assert (code, "Completed: sow peas" in out, "tasks done" in warned) == (0, True, True)
+        assert (code, "Done: sow peas" in out, "tasks done" in warned) == (0, True, True)
         assert {what for what, rows in (await t.service.data("coord", "status")).items() if rows} == {
             "agents",
             "handoffs",

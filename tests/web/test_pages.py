@@ -206,7 +206,7 @@ async def test_a_command_after_a_slash_is_done_in_the_chat(s: Site) -> None:
     for text, shown in (
         ("/tasks add pay rent", "Added: pay rent"),
         ("/TASKS", "- pay rent"),
-        ("/tasks done rent", "Completed: pay rent."),
+        ("/tasks done rent", "Done: pay rent"),
         ("/tasks done gym", "There is no task “gym” here."),
         ("/events add dinner on Friday", 'href="/commands/events.add"'),
         ("/remind me", 'href="/commands/remind.me"'),
@@ -462,7 +462,7 @@ async def test_what_an_agent_would_be_shown_is_previewed_where_the_owner_may_loo
     why = {each["memory"]: each["why"] for each in found["reasons"]}
     assert why["persona"] == "always shown"
     assert why["The dentist closes at five"] == "found: contains dentist"
-    assert why["I am afraid of drills"] == "one of the facts with the most weight"
+    assert why["I am afraid of drills"] == "one of the facts that were said most often"
     for language, told in (("en", "found: contains dentist"), ("de", "enthält dentist")):
         spoken = {"Accept-Language": language}
         assert told in (await s.get("/context", params={"place": place}, headers=spoken)).text

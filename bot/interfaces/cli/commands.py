@@ -218,9 +218,13 @@ class _Command(click.Command):
     def _missing(self, missing: click.Parameter | None) -> str:
         told = next((each for each in self._entry.parameters if missing and each.name == missing.name), None)
         shown = told.metavar if told and told.positional else told.flags[-1] if told else ""
-        words = _("{argument} is missing ({help}).", argument=shown, help=_(told.help) if told else "")
-        example = f"{_typed(self._entry.name)} {self._entry.example}"
-        return f"{words} {_('For example: {command}', command=example)}" if self._entry.example else words
+        lines = [_("{argument} is missing.", argument=shown)]
+        if told:
+            lines.append(f"{shown}: {_argument_help(told)}")
+        if self._entry.example:
+            example = f"{_typed(self._entry.name)} {self._entry.example}"
+            lines.append(_("For example: {command}", command=example))
+        return "\n".join(lines)
 
 
 def _typed(name: str) -> str:
@@ -315,7 +319,7 @@ def _click_parameter(told: ParameterEntry) -> click.Parameter:
 
 def _type(told: ParameterEntry) -> click.ParamType[Any]:
     if told.choices:
-        return _Choice(told.choices, told.labels)
+        return _Choice(told.choices)
     if told.kind in ("integer", "number"):
         return _Number(told)
     return _TYPES.get(told.kind, click.STRING)
@@ -347,18 +351,11 @@ class _Number(click.ParamType[float]):
 
 
 class _Choice(click.Choice[str]):
-    """One of several values. The error lists them with their meanings, unless the values are self-explanatory."""
-
-    def __init__(self, choices: Sequence[str], labels: Mapping[str, str]) -> None:
-        super().__init__(choices)
-        self._labels = labels
+    """One of several values."""
 
     def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
         del ctx
-        names = ", ".join(
-            f"{each} ({_(self._labels[each])})" if each in self._labels else each for each in self.choices
-        )
-        return _("“{value}” is not available. Choose one of {names}.", value=value, names=names)
+        return _("“{value}” is not available. Choose one of {names}.", value=value, names=", ".join(self.choices))
 
 
 class _Here(click.ParamType[str]):

@@ -246,8 +246,8 @@ def _migrated(file: File, home: Path) -> MigratedFile:
 def _nothing(folder: DataFolder) -> str:
     if not folder.path.exists():
         return _(
-            "There is no data folder {path}. `carina run` or `carina chat` creates it, or set CARINA_HOME to another "
-            "one.",
+            "There is no data folder {path}. `carina run` or `carina chat` creates it. To use another folder, set "
+            "CARINA_HOME.",
             path=folder.path,
         )
     if _of_others(folder):

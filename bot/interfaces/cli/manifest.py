@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Struct
 
 
 class ParameterEntry(Struct, frozen=True, omit_defaults=True):
@@ -24,7 +24,6 @@ class ParameterEntry(Struct, frozen=True, omit_defaults=True):
     default: bool | int | float | str | tuple[str, ...] | None = None
     choices: tuple[str, ...] = ()
     typed: str = ""
-    labels: Mapping[str, str] = field(default_factory=dict)
     low: float | None = None
     high: float | None = None
     suggests: str = ""

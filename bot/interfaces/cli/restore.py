@@ -60,7 +60,7 @@ class RestoreResult(Result):
             words.append(_("Repeated {erasures}.", erasures=_erasures(self.erased_again)))
         if self.to_erase:
             words.append(
-                _("Not repeated yet: {erasures}. The next start will do that.", erasures=_erasures(self.to_erase))
+                _("Not repeated yet: {erasures}. The next start will repeat them.", erasures=_erasures(self.to_erase))
             )
         if self.missing:
             words.append(_("Too new to be in the replica, and empty now: {files}.", files=", ".join(self.missing)))

@@ -50,7 +50,7 @@ from texts import _, gettext_noop, ngettext
 _IS = {
     "active": gettext_noop("{agent} is active"),
     "archived": gettext_noop("{agent} is archived"),
-    "hibernated": gettext_noop("{agent} is hibernating"),
+    "hibernated": gettext_noop("{agent} is hibernated"),
 }
 _HOW = {
     "archived": gettext_noop("; `carina agent restore` restores it"),
@@ -183,7 +183,7 @@ class Agents(MemoryService, frozen=True):
         if not changes:
             raise CallError("agent edit: say what to change, such as --set model=offline")
         if "name" in changes:
-            raise UserError("An agent's name cannot be changed: the file, groups and memory refer to it.")
+            raise UserError("An agent's name cannot be changed: carina.toml, groups and memory refer to it.")
         found = await self.database.read(lambda rows: find_agent(rows, agent))
         merged = {**agent_section(found), **changes}
         section = read_agent({key: value for key, value in merged.items() if value is not None})

@@ -257,9 +257,9 @@ class UndoResult(Result):
         if self.changes:
             removed = ngettext("{count} character removed", "{count} characters removed", self.removed)
             restored = ngettext("{count} restored", "{count} restored", self.restored)
-            one, more = ngettext_noop("Undone: change {numbers}", "Undone: changes {numbers}")
+            one, more = ngettext_noop("Change {numbers} was undone", "Changes {numbers} were undone")
             if self.redone:
-                one, more = ngettext_noop("Redone: change {numbers}", "Redone: changes {numbers}")
+                one, more = ngettext_noop("Change {numbers} was redone", "Changes {numbers} were redone")
             undone = ngettext(one, more, len(self.changes), numbers=_numbers(self.changes))
             lines[0] += " " + sentence(f"{undone} ({removed}, {restored})")
         if self.not_restored:

@@ -219,7 +219,7 @@ def _reasons(material: PromptInputs, written: str) -> Iterator[Reason]:
         yield Reason(memory=name, why=_("found: {why}", why=why_words(Why.of(each.hit))) if each.hit else by)
     for fact in (*material.known.own, *material.known.shared):
         if fact_line(fact) in written:
-            yield Reason(memory=one_line(fact.text, _NAMED), why=_("one of the facts with the most weight"))
+            yield Reason(memory=one_line(fact.text, _NAMED), why=_("one of the facts that were said most often"))
 
 
 def sections(sizes: Mapping[str, int], tokens: int) -> tuple[Section, ...]:

@@ -94,7 +94,9 @@ class SearchTerms(SearchEntries):
     since: Annotated[
         str, Param("Start of the period: a date, with or without a time, or an age such as 8h or 2d", metavar="WHEN")
     ] = ""
-    until: Annotated[str, Param("End of the period, in the same formats; the whole day counts", metavar="WHEN")] = ""
+    until: Annotated[
+        str, Param("End of the period, in the same formats; a date includes the whole day", metavar="WHEN")
+    ] = ""
 
 
 _SEARCHED = {
@@ -350,7 +352,9 @@ class Search(ZonedService, frozen=True):
         agent = agents_called(rows, wanted.agent)[0].id if wanted.agent else None
         mine = wanted.author.strip().casefold() == ME
         if mine and wanted.role == "assistant":
-            raise UserError("Your own messages have the role user. Omit the role, or name an agent.")
+            raise UserError(
+                "Your own messages are not from agents. Leave out the role, or name an agent as the author."
+            )
         since, until = _times(wanted, self.clock(), self.zone_of(rows, caller))
         # Discord splits at commas, and a tag can contain one.
         tags = (", ".join(wanted.tag),) if caller.via is Via.DISCORD else wanted.tag

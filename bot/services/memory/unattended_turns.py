@@ -46,7 +46,7 @@ _log = Log("bot.services.memory.unattended_turns")
 _Night = Annotated[
     str,
     Param(
-        "Date the night began (default: last night)", metavar="DATE", suggests="nights",
+        "Date on which the night began (default: last night)", metavar="DATE", suggests="nights",
         positional=True
     )
 ]  # fmt: skip

@@ -144,7 +144,7 @@ _Model = Annotated[
     Param("Model to answer (default: show the current one)", positional=True, suggests="models", needs=Action.STEER),
 ]
 _Place = Annotated[str, Param("Place, such as discord:1234", via=TERMINAL_ONLY)]
-_LANGUAGES = {"en": "English", "de": "Deutsch", "ja": "日本語", "auto": gettext_noop("As in your app")}
+_LANGUAGES = {"en": "English", "de": "Deutsch", "ja": "日本語", "auto": gettext_noop("Automatic")}
 _Language = Annotated[
     Literal["en", "de", "ja", "auto"] | None,
     Param("Language (default: show the current one)", positional=True, labels=_LANGUAGES),

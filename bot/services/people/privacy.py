@@ -133,10 +133,12 @@ class FoundWords:
     def line(self, markup: Markup) -> str:
         day = markup.time(from_text(self.changed_at))
         if source() != "terminal":
-            text = gettext_noop("- A file in use ({day}) still has some of the words; please tell whoever runs me.")
+            text = gettext_noop(
+                "- A file in use ({day}) still has some of the words; please tell the person who runs me."
+            )
             if self.copy:
                 text = gettext_noop(
-                    "- A copy of my files ({day}) still has some of the words; whoever runs me can delete it."
+                    "- A copy of my files ({day}) still has some of the words; the person who runs me can delete it."
                 )
             elif self.tables and self.tables.keys() <= {"messages", "outbox"}:
                 text = gettext_noop("- some of the words, in what others said or what I answered them")
@@ -161,9 +163,9 @@ class OldCopy:
     def line(self, markup: Markup) -> str:
         day = markup.time(from_text(self.at))
         if source() != "terminal":
-            return _("- There is an older copy ({day}); whoever runs this service can delete it.", day=day)
+            return _("- There is an older copy ({day}); the person who runs me can delete it.", day=day)
         return _(
-            "- {file} ({day}) is an older copy; whoever runs this service can delete it.",
+            "- {file} ({day}) is an older copy; the person who runs me can delete it.",
             file=markup.text(self.file),
             day=day,
         )

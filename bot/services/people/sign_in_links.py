@@ -24,7 +24,7 @@ _SIGN_IN = commit_point("web.sign_in")
 _OPENS = Options(via=TERMINAL_ONLY, changes=True, running=True, default=True)
 _OPENS_OWN = Options(via=DISCORD_ONLY, changes=True, running=True)
 _Person = Annotated[
-    str, Param("Make the link for somebody else, to their own page: a name or an ID such as discord:1234")
+    str, Param("Somebody else, who gets a link to their own page: a name, or an ID such as discord:1234")
 ]
 
 

@@ -33,14 +33,12 @@ _CHANGES = Options(keeps=True, formerly=("tasks.move",))
 
 _ENDED = {
     Status.DONE: (
-        gettext_noop("Completed: {task}."),
-        ngettext_noop(
-            "Completed: {task}, and its {count} open step.", "Completed: {task}, and its {count} open steps."
-        ),
+        gettext_noop("Done: {task}"),
+        ngettext_noop("Done: {task}, and its {count} open step", "Done: {task}, and its {count} open steps"),
     ),
     Status.CANCELLED: (
-        gettext_noop("Canceled: {task}."),
-        ngettext_noop("Canceled: {task}, and its {count} open step.", "Canceled: {task}, and its {count} open steps."),
+        gettext_noop("Canceled: {task}"),
+        ngettext_noop("Canceled: {task}, and its {count} open step", "Canceled: {task}, and its {count} open steps"),
     ),
 }
 _PRIORITIES = {
@@ -58,7 +56,7 @@ _Words = Annotated[str, Field(max_length=300)]
 _Under = Annotated[_Words, Param("Parent task", metavar="TASK", suggests="tasks")]
 _After = Annotated[_Words, Param("Task that must be done first", metavar="TASK", suggests="tasks")]
 _Fields = Annotated[tuple[str, ...], Param("Custom field, such as room=kitchen", metavar="NAME=VALUE")]
-_Done = Annotated[bool, Param("Include completed and canceled tasks")]
+_Done = Annotated[bool, Param("Include tasks that are done or canceled")]
 _Task = Annotated[_Named, Param("Words from the task", example="plants", suggests="tasks")]
 _SharedTask = Annotated[_Named, Param("Words from the task", example="plants", suggests="shared tasks")]
 _State = Annotated[Status | None, Param("Status of the task", labels={"open": "To do", "cancelled": "Canceled"})]
@@ -70,7 +68,7 @@ _Title = Annotated[str, Field(max_length=300), Param("Title of the task (default
 
 class AddTask(Arguments):
     title: Annotated[
-        _Named, Param("What to do, and optionally until when", example="water the plants on Friday", words=True)
+        _Named, Param("What to do, and optionally by when", example="water the plants on Friday", words=True)
     ]
     due: Annotated[
         str,
@@ -242,7 +240,7 @@ class TaskLists(ZonedService, frozen=True):
         task_templates.remove(tx, template)
         return _("Removed the template “{name}”.", name=template.name)
 
-    @operation("tasks.done", "Complete a task", Action.AGENDA, Options(formerly=("coord.complete",)))
+    @operation("tasks.done", "Mark a task as done", Action.AGENDA, Options(formerly=("coord.complete",)))
     def complete_task(self, tx: Tx, caller: Caller, task: _Task) -> str:
         return self._end(tx, caller, task, Status.DONE)
 

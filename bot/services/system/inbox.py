@@ -53,7 +53,7 @@ _OWN_SUGGESTED = 25
 _SHOWN = 80  # length of a message
 _NONE = gettext_noop("You have no failed messages to retry.")
 _NOT_FAILED = gettext_noop("Message {which} has not failed. `carina inbox list` shows which have.")
-_GONE = gettext_noop("I can no longer answer that.")
+_GONE = gettext_noop("I can no longer answer that message. Send it again.")
 _Message = Annotated[str, Param("Message that was not answered", example="1", metavar="NUMBER", suggests="unanswered")]
 _HIDDEN = gettext_noop("(you cannot read it, or it is gone)")
 _Days = Annotated[int, Field(ge=1, le=366), Param("How many days to look back")]

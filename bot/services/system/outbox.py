@@ -132,5 +132,5 @@ def _line(rows: Rows, found: Undelivered) -> UndeliveredRow:
 
 def _text(row: OutRow) -> str:
     if not Scope(OWNER).may_use(row.audience):
-        return _("(the owner cannot read it)")
+        return _("(you cannot read it)")
     return one_line(row.content, _SHOWN)

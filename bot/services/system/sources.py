@@ -50,7 +50,9 @@ _Template = Annotated[
     str,
     Field(max_length=2_000),
     AfterValidator(_known_fields),
-    Param("Message to the agent; {source}, {count} and {items} are filled in (default: usual words)", metavar="TEXT"),
+    Param(
+        "Message to the agent; {source}, {count} and {items} are filled in (default: the usual text)", metavar="TEXT"
+    ),
 ]
 
 

@@ -102,7 +102,7 @@ async def test_it_runs_at_its_times_and_what_it_says_reaches_the_owner(tmp_path:
         assert it.model.requests == []
         await it.after(1)
         assert it.told() == ["The kitchen is on fire."]
-        assert await it.job() == ("active", "said something to the owner")
+        assert await it.job() == ("active", "had something to say")
         (turn,) = await it.service.rows("SELECT * FROM turns")
         assert (turn["place_id"], turn["audience"], turn["person_id"]) == (PLACE, OWNER, OLGA.id)
         assert turn["trust"] == Trust.AGENT
@@ -296,7 +296,7 @@ async def test_with_a_spent_budget_no_model_is_asked_and_nobody_is_told_what_was
         assert asked == (["offline"] if when_spent == "offline" else [])
         if when_spent == "refuse":
             assert it.service.platform.sends == []
-            assert await it.job() == ("active", "not done: the budget for models is used up")
+            assert await it.job() == ("active", "not run: the budget for models is used up")
 
 
 @pytest.mark.parametrize(("when_spent", "told"), [("offline", "I answer only from memory"), ("refuse", "Ask me again")])

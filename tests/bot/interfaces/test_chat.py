@@ -311,7 +311,7 @@ def test_beside_a_running_service_it_ends_alone(
     [
         ("remember that my cat is called Bolt", "Undo that", "Undone: I forgot that"),
         ("merk dir, dass meine Katze Bolt heißt", "mach das rückgängig", "Rückgängig gemacht: Ich habe das vergessen"),
-        ("remind me tomorrow at 9 to call mom", "Undo that", "Canceled: “call mom”."),
+        ("remind me tomorrow at 9 to call mom", "Undo that", "Canceled: call mom."),
     ],
 )
 def test_what_another_run_was_told_just_before_is_undone(tmp_path: Path, said: str, undo: str, answer: str) -> None:

@@ -58,10 +58,14 @@ def test_a_data_folder_that_cannot_be_made_is_one_as_well(tmp_path: Path, comman
         (
             ["invite-url"],
             2,
-            "APPLICATION_ID is missing (Application ID, from Discord's developer portal). For example:",
+            "APPLICATION_ID is missing.\nAPPLICATION_ID: Application ID, from Discord's developer portal.\nFor ",
         ),
-        (["group", "show"], 2, "GROUP is missing (Name of the group). For example: carina group show Main"),
-        (["remind", "me"], 2, "TEXT is missing (What to remind you of, and optionally when). For example: carina"),
+        (["group", "show"], 2, "GROUP is missing.\nGROUP: Name of the group.\nFor example: carina group show Main"),
+        (
+            ["remind", "me"],
+            2,
+            "TEXT is missing.\nTEXT: What to remind you of, and optionally when.\nFor example: carina",
+        ),
         (["invite-url", "123456789012345678"], 0, ""),
         (["chat", "--once", " "], 2, "--once: give a message to send"),
         (["chat", "--once", "/nonsense"], 2, "--once: There is no /nonsense in this chat"),

@@ -103,7 +103,7 @@ async def test_who_sleeps_is_suggested_for_waking(app: App) -> None:
     registry = app.services.registry
     assert list(await registry.suggest("agent.hibernate", "agent", EVA, {})) == [("Star", "Star")]
     assert (await told(app, "agent.hibernate", EVA, agent="star"))[0].startswith(
-        "Star is hibernating; wake it with `carina agent wake`."
+        "Star is hibernated; wake it with `carina agent wake`."
     )
     database, (group,) = app.services.database, await app.services.database.read(agent_groups.groups)
     notice = outbox.NewRow(f"notice/unattended/{group.id}/1", PlaceId("discord:1"), "Nobody answers", OWNER)

@@ -199,7 +199,7 @@ async def test_an_erasure_that_could_not_be_done_is_not_said_to_be_done(folder: 
     await erased(folder, 1)
     words = await told(folder, backup)
     assert " Repeated" not in words
-    assert "Not repeated yet: 1 requested erasure. The next start will do that." in words
+    assert "Not repeated yet: 1 requested erasure. The next start will repeat them." in words
     assert "`carina db migrate`" in words
     found = (await put_back(folder, backup.name)).data()
     assert (found["erased_again"], found["to_erase"]) == (0, 1)

@@ -296,7 +296,7 @@ def test_an_archived_agent_answers_nobody_and_keeps_its_memory(tmp_path: Path) -
 def test_a_hibernated_agent_is_asked_nothing_until_it_is_woken(here: Here, tmp_path: Path) -> None:
     assert rows(here, "agent hibernate Star") == {"agent": "Star", "status": "hibernated"}
     for command in ("agent hibernate Star", "agent restore Star"):
-        refused(here, command, "Star is hibernating; wake it with `carina agent wake`")
+        refused(here, command, "Star is hibernated; wake it with `carina agent wake`")
     assert rows(here, "constellation status")["hibernated"] == ["Star"]
     about = here("constellation status").stdout
     assert re.search(r"\nsize: [\d.]+ MB$", about)

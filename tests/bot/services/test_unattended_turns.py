@@ -279,7 +279,7 @@ async def test_what_was_arranged_at_night_and_done_since_stays_done(at: Dark) ->
     by = By(SCOPE, Trust.OWNER, service.clock())
     await service.write(lambda tx: coordination.change(tx, by, task, {"status": Status.DONE}))
     (item,) = await at.undo()
-    assert (item["state"], item["text"]) == ("left", "it is completed")
+    assert (item["state"], item["text"]) == ("left", "it is done")
     assert await service.column("SELECT status FROM tasks") == ["done"]
     assert await at.report(ANN_IN_DEN) == []
 

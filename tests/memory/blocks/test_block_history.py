@@ -68,7 +68,7 @@ def test_each_undoes_their_own_while_others_write(tx: Tx) -> None:
     edit = by_agent(tx, author(), "notes")
     done = undo(edit, AGENT)
     assert (content(tx), [each.seq for each in done.changes]) == ("tea\ncake\n", [2])
-    with pytest.raises(Refused, match="nothing of yours is left to undo"):
+    with pytest.raises(Refused, match="you have nothing left to undo"):
         undo(edit, AGENT)
     redo(edit, AGENT)
     assert content(tx) == "coffee\ncake\n"
@@ -91,7 +91,7 @@ def test_undo_says_what_it_could_not_do_and_passes_by_what_is_gone(tx: Tx) -> No
     assert (content(tx), done.plan.lost) == ("a \nhouse b", ("tea",))
     write_block(tx, author(), "notes", "mine")
     write_block(tx, author(MIA), "notes", "zzz")
-    with pytest.raises(Refused, match="nothing of yours is left to undo here: others have changed what your change 6"):
+    with pytest.raises(Refused, match="you have nothing left to undo here: others have changed what your change 6"):
         undo(by_agent(tx, author(), "notes"), AGENT)
 
 

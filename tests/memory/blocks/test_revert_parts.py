@@ -238,7 +238,7 @@ def test_an_item_does_not_come_back_where_others_changed_the_place_or_the_list_i
         tasks(tx, "walk", "swim")
         remove_item(tx, author(writer=JOB), "notes", "tasks", 2)
         add_item(tx, author(), "notes", "tasks", "read")
-        with pytest.raises(Refused, match="nothing of what job:sleep changed is left to undo"):
+        with pytest.raises(Refused, match="none of what job:sleep changed is left to undo"):
             reverted(tx)
     with blocks_store() as tx:
         tasks(tx, "walk", "swim")
@@ -264,7 +264,7 @@ def test_of_a_number_that_a_writer_changed_and_changed_back_nothing_is_left_to_u
     tasks(tx)
     for writer, energy in ((AGENT, 1), (JOB, 2), (JOB, 1)):
         set_field(tx, author(writer=writer), "notes", "state.energy", energy)
-    with pytest.raises(Refused, match="nothing of what job:sleep changed is left to undo"):
+    with pytest.raises(Refused, match="none of what job:sleep changed is left to undo"):
         reverted(tx)
 
 

@@ -265,7 +265,7 @@ async def test_a_list_has_pages_and_what_can_be_done_with_one_of_its_things_also
         assert {each["label"]: each["style"] for each in chosen.buttons} == {"Complete": 2, "Cancel task": 4}
         earlier = as_seen(chosen)
         await t.ana.press(chosen, "Complete")
-        assert (await t.final(chosen)).startswith("Completed: buy")
+        assert (await t.final(chosen)).startswith("Done: buy")
         assert "task" in await told_beside(await t.ana.press(earlier, "Complete"))
         assert earlier.buttons, "what was not done is offered as before"
         assert (await t.ana.command("facts list")).shown.buttons == []

@@ -145,7 +145,7 @@ async def test_settings_are_pages_on_which_each_changes_what_is_theirs(tmp_path:
         await t.ana.select(own, "carina:set:language:language", "Deutsch")
         await until(lambda: "Sprache: Deutsch." in own.text)
         assert "Ruhezeit: keine" in (await t.ana.command("my quiet", None, t.general)).text
-        await t.ana.select(own, "carina:set:language:language", "Wie in deiner App")
+        await t.ana.select(own, "carina:set:language:language", "Automatisch")
         await until(lambda: "Language: English (automatic)." in own.text)
         form = await t.ana.press(own, "Change time zone and quiet hours")
         await t.ana.submit_modal(form, {"zone": "Asia/Tokyo", "begin": "22:30", "end": "7:00"})

@@ -45,7 +45,7 @@ async def test_the_owner_edits_looks_back_and_goes_back(offline_service: Live) -
     unknown = await memory(t.olga, "rollback", t.general, label="persona", version=77)
     assert "There is no version 77: the history has versions 0 to 4" in unknown.text
     done = await memory(t.olga, "revert", t.general, label="persona", writer=f"discord:{t.olga.id}", since="2")
-    assert "Undone: changes 2, 3, 4 (" in done.text
+    assert "Changes 2, 3, 4 were undone (" in done.text
     assert "warm, attentive" in (await memory(t.olga, "show", t.general, label="persona")).text
 
 
@@ -97,9 +97,9 @@ async def test_who_wrote_which_part_is_seen_and_ones_own_change_undone_and_done_
     names = [each.value for each in await t.olga.autocomplete("memory undo", "label", "persona", t.general)]
     assert names == ["persona"]
     done = await memory(t.olga, "undo", t.general, label="persona")
-    assert "Undone: change" in done.shown.text
+    assert " undone (" in done.shown.text
     assert "BBBB" in (await memory(t.olga, "show", t.general, label="persona")).text
-    assert "Redone: change" in (await memory(t.olga, "undo", t.general, label="persona", redo=True)).text
+    assert " redone (" in (await memory(t.olga, "undo", t.general, label="persona", redo=True)).text
     assert "zzz" in (await memory(t.olga, "show", t.general, label="persona")).text
     lines = (await memory(t.olga, "blame", t.general, label="persona")).text.splitlines()
     assert [line for line in lines if ", Olga, " in line and line.endswith("] zzz")], "she never spoke here"
@@ -107,7 +107,7 @@ async def test_who_wrote_which_part_is_seen_and_ones_own_change_undone_and_done_
     assert [line for line in seen_by_ana if ", the owner, " in line and line.endswith("] zzz")]
     assert "not about you" in (await memory(t.ana, "undo", t.general, label="persona")).text
     reverted = await memory(t.olga, "revert", t.general, label="persona", writer="owner")
-    assert "Undone: changes " in reverted.text
+    assert " were undone (" in reverted.text
 
 
 async def test_a_form_that_is_refused_gives_back_what_was_written(offline_service: Live) -> None:

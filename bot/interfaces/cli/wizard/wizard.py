@@ -159,7 +159,7 @@ class Wizard(Struct):
             if self._config({"discord_token": token}) is None:
                 continue
             if application_of(token) is None:
-                click.echo(_("That is not a bot token. Discord's developer portal shows it under “Bot”."))
+                click.echo(_("That is not a bot token. The token is in Discord's developer portal, under “Bot”."))
                 continue
             answers, config = {"discord_token": token}, None
             while config is None:

@@ -54,10 +54,10 @@ MEMBERS = 'carina.toml: groups["G"].members'
             f'groups["G"].voting: found quorum = 3 and 2 voters in {MEMBERS}',
         ),
         (patterned("voting", OBSERVED, "[groups.voting]\nquorum = 2\n"), "found quorum = 2 and 1 voters"),
-        (patterned("supervisor", '"Ant"'), 'found only one agent who speaks, "Ant"'),
+        (patterned("supervisor", '"Ant"'), 'found only one agent that speaks, "Ant"'),
         (
             patterned("supervisor", '"Ant", "Bee"', '[groups.supervisor]\nleader = "Cat"\n'),
-            f'groups["G"].supervisor.leader: found "Cat", who is not in {MEMBERS}',
+            f'groups["G"].supervisor.leader: found "Cat", which is not in {MEMBERS}',
         ),
         (
             patterned("supervisor", LEADERS),
@@ -65,11 +65,11 @@ MEMBERS = 'carina.toml: groups["G"].members'
         ),
         (
             patterned("pipeline", '"Ant"', stage('"Ant", "Eel"')),
-            """groups["G"].pipeline.stages['s'].agents: found "Eel", who is not in""",
+            """groups["G"].pipeline.stages['s'].agents: found "Eel", which is not in""",
         ),
         (
             patterned("pipeline", OBSERVED, stage('"Bee"')),
-            'found "Bee", whose role in members is "observer"; expected one who speaks',
+            'found "Bee", whose role in members is "observer"; expected one that speaks',
         ),
         (patterned("pipeline", '"Ant"'), 'expected a table pipeline with stages, because pattern = "pipeline"'),
         (

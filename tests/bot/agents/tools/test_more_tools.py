@@ -80,7 +80,7 @@ async def test_the_rest_of_a_tool_comes_for_one_turn_and_works_without_being_sho
     assert "undo" in operations(second)
     assert "context (" not in second.tools[-1].description
     told, _ = results(fourth)[-1]
-    assert told == "nothing of yours is left to undo here"
+    assert told == "you have nothing left to undo here"
 
 
 async def test_blocks_that_are_not_shown_or_are_no_plain_text_bring_all_of_context(tmp_path: Path) -> None:
