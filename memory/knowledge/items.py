@@ -113,7 +113,7 @@ class By(Struct, frozen=True):
         return put(tx, new, () if self.message is None else (self.message,))
 
 
-def encoded(detail: Struct | None) -> str:
+def encoded(detail: object) -> str:
     """The `detail` of an item."""
     return "{}" if detail is None else msgspec.json.encode(detail).decode()
 
