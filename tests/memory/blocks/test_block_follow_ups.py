@@ -221,6 +221,15 @@ def test_words_kept_to_fewer_leave_the_blocks_of_others(tx: Tx) -> None:
     ]  # fmt: skip
 
 
+def test_what_an_agent_added_to_a_log_goes_with_the_message(tx: Tx) -> None:
+    log = NewBlock(STAR, "seen", "What happened.", GUILD, Trust.AGENT, BlockType.LOG, schema=LogSchema())
+    blocks.create_block(tx, log, SYSTEM, NOON)
+    for number, (said, kept) in enumerate((("it rains", "rain"), ("my code is oryx", "code oryx")), 1):
+        blocks.append_block(tx, author(begun(tx, taken(tx, number, said)).id), "seen", kept)
+    delete(tx, 2)
+    assert [word in stands(tx, "seen") for word in ("rain", "oryx")] == [True, False]
+
+
 def test_entries_of_a_log_go_as_well_and_those_of_other_turns_stay(tx: Tx) -> None:
     block(
         tx,
