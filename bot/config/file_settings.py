@@ -312,7 +312,7 @@ class Approvals(Section):
 class Memory(Section):
     """How changes of blocks are stored."""
 
-    checkpoint_updates: int = Field(default=50, ge=1, le=1_000)
+    checkpoint_updates: int = Field(default=10, ge=1, le=1_000)
     checkpoint_kilobytes: int = Field(default=50, ge=1, le=10_000)
     checkpoint_minutes: Annotated[float, Field(gt=0, le=60 * 24 * 30)] = 60
     checkpoints_kept: int = Field(default=5, ge=2, le=100)

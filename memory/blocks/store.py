@@ -24,7 +24,7 @@ from memory.store.ids import BlockId, TurnId
 from texts import gettext_lazy
 
 EVERYBODY = Writer("*")
-"""Stands for all writers of a block after `share_peer`."""
+"""Stands for all writers of a block after `share_peer`; it sorts before each of them."""
 _PEER_BITS = 63  # SQLite's integers are signed
 
 
@@ -50,7 +50,7 @@ _RECENT_SHARE = 4  # the share of the size limit that the kept changes may use
 class CheckpointPolicy(Struct, frozen=True):
     """A checkpoint is written after `updates` changes, `size` bytes or `age` since the last, whichever comes first."""
 
-    updates: int = 50  # every pending update makes an edit about 15 microseconds slower
+    updates: int = 10  # for a usual block, a checkpoint takes as long as loading 20 updates
     size: int = 50_000
     age: timedelta = timedelta(hours=1)
     keep: int = 5
@@ -161,9 +161,8 @@ def load_block(rows: Rows, block: BlockId, peer: int | None) -> OpenBlock:
 def peer_of(tx: Tx, block: BlockId, writer: Writer) -> int:
     """The writer's Loro peer id in this block, assigned once; or the one that all share after `share_peer`."""
     row = tx.one(
-        "SELECT peer FROM memory_block_writers WHERE block_id = ? AND writer IN (?, ?) "
-        "ORDER BY writer = ? DESC LIMIT 1",
-        (block, writer, EVERYBODY, EVERYBODY),
+        "SELECT peer FROM memory_block_writers WHERE block_id = ? AND writer IN (?, ?) ORDER BY writer LIMIT 1",
+        (block, writer, EVERYBODY),
     )
     return _new_peer(tx, block, writer) if row is None else int(row["peer"])
 
