@@ -160,7 +160,7 @@ def test_what_is_seconds_away_is_not_zero_minutes_away() -> None:
 def test_of_what_is_due_on_a_day_the_day_alone_is_said(days: int, told: str) -> None:
     day = datetime.combine(NOW.date() + timedelta(days=days), DAY_END, ZoneInfo(VIENNA))
     assert moment_words(day.astimezone(UTC), NOW, VIENNA, "en") == told
-    assert clock_words(day.astimezone(UTC), VIENNA) == f"{day:%b} {day.day}, {day.year}"
+    assert clock_words(day.astimezone(UTC), VIENNA) == f"{day:%a, %b} {day.day}, {day.year}"
     assert {moment_words(day, NOW, VIENNA, code).count("59") for code in ("en", "de", "ja")} == {0}
 
 

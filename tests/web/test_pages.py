@@ -558,7 +558,7 @@ async def test_a_block_is_edited_compared_and_restored(s: Site) -> None:
     one = [fields for fields in undo if "only" in fields]
     assert "banner good" in (await s.post(here, **one[1])).text
     assert (await s.call("memory.show", label="human"))["text"] == "tea in the morning\nat noon"
-    assert "Nothing of what the owner changed is left" in html.unescape((await s.post(here, **one[1])).text)
+    assert "None of what the owner changed is left" in html.unescape((await s.post(here, **one[1])).text)
     refused = await s.post(here, **{**one[1], "only": "99"})
     assert "Change 99 is not by the owner" in refused.text
 

@@ -239,7 +239,7 @@ def test_what_the_job_wrote_goes_and_what_i_typed_stays(tx: Tx) -> None:
     assert ([each.seq for each in done.changes], done.plan.lost) == ([2, 4], ())
     change = block_history(tx, block.id).change(5)
     assert (change.writer, change.note.kind, change.note.whose) == (person_writer(OWNER_ID), ChangeKind.REVERT, JOB)
-    with pytest.raises(Refused, match="nothing of what job:sleep changed is left"):
+    with pytest.raises(Refused, match="none of what job:sleep changed is left"):
         revert(by_hand(tx, hand(), block), block_history(tx, block.id), JOB, 0)
     with pytest.raises(Refused, match="job:other has changed nothing here since version 0"):
         revert(by_hand(tx, hand(), block), past, Writer("job:other"), 0)
