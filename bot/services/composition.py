@@ -161,7 +161,10 @@ class _Maker:
             *(Folders(database, clock, shared.folder.path, shared.embedders.require), Summaries(database)),
             *(Search(*base, zone, understood, of_folders), Imports(*base, shared.constellations)),
             *(Archive(*base), Facts(*base), Projects(*base), Why(*base, approvals.tools), TaskLists(*base, zone)),
-            *(Agenda(*base, zone, schedule.changed, runtime.resume), Dreams(*base, jobs.upkeep, runtime.resume)),
+            *(
+                Agenda(*base, zone, runtime.turn_deps.notices, schedule.changed, runtime.resume),
+                Dreams(*base, jobs.upkeep, runtime.resume),
+            ),
             *(
                 Blocks(*base, zone, checkpoints),
                 BlockSettings(*base, checkpoints),

@@ -210,6 +210,7 @@ async def test_a_command_after_a_slash_is_done_in_the_chat(s: Site) -> None:
         ("/tasks done gym", "There is no task “gym” here."),
         ("/events add dinner on Friday", 'href="/commands/events.add"'),
         ("/remind me", 'href="/commands/remind.me"'),
+        ("/remind me call mom in 20 minutes", "I will tell you at the terminal, in"),
         ("/privacy erase", 'href="/commands/privacy.erase"'),
         ("/task", "There is no /task in this chat."),
         ("/agent export Carina", "[[agents]]"),

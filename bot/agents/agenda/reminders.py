@@ -131,10 +131,8 @@ def diversion_note(rows: Rows, people: tuple[PersonId, ...], place: PlaceId) -> 
     return gettext_lazy(PRIVATELY) if shown and person_settings.of(rows, people).reminders == "privately" else ""
 
 
-def elsewhere(place: PlaceId, notices: Notices) -> str:
-    """Where a reminder arrives that was set in a place that only gets answers, to translate with `_`; else empty."""
-    if place_source(place) != API:
-        return ""
+def elsewhere(notices: Notices) -> str:
+    """Where a reminder of the owner arrives that was set where only answers are read, to translate with `_`."""
     if place_source(notices.place) == "discord":
         return gettext_lazy("I will tell you in a direct message on Discord, not here.")
     return gettext_lazy("I will tell you at the terminal, in `carina chat`, not here.")

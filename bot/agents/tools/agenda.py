@@ -25,9 +25,10 @@ from memory.people import person_settings
 from memory.people.audience import may_write_down
 from memory.store.clock import to_text
 from memory.store.database import Rows, Tx
-from memory.store.ids import PersonId, PlaceId
+from memory.store.ids import PersonId, PlaceId, place_source
 from scheduler.dates import read_when
 from scheduler.triggers import require, rule_of
+from sources.api import SOURCE as API
 from texts import gettext_noop, join_lazy, packed
 
 Fields = Annotated[
@@ -288,7 +289,8 @@ class RemindersTool(AgendaTool[ReminderArguments]):
         new = Reminder(arguments.text, *by, agent=turn.agent, urgent=arguments.urgent)
         planned = reminding.plan(tx, new, arguments.when, people, self._zone, context.now)
         diverted = reminding.diversion_note(tx, people, place)
-        note = join_lazy(" ", filter(None, (planned.note, reminding.elsewhere(place, self._notices), diverted)))
+        elsewhere = reminding.elsewhere(self._notices) if place_source(place) == API else ""
+        note = join_lazy(" ", filter(None, (planned.note, elsewhere, diverted)))
         text = line(f"reminder {planned.reminder.id} is set for {planned.when}. {note}")
         data = _timed(planned.reminder, planned.at) | {"when": planned.when, "note": packed(note)}
         return Outcome(text, data)

@@ -9,8 +9,9 @@ from pydantic import Field
 from bot.agents.agenda import calendar_events
 from bot.agents.agenda import reminders as reminding
 from bot.agents.agenda.calendar_events import EventTimes
+from bot.agents.owner_notices import Notices
 from bot.agents.permissions.who_may import Action
-from bot.services.caller import DISCORD_ONLY, Caller
+from bot.services.caller import DISCORD_ONLY, Caller, Via
 from bot.services.registry import KEEPS, LISTS, Arguments, Options, Param, operation, suggestions
 from bot.services.results import Entry, Listing, Markup, Result, Row, relative
 from bot.services.transactions import ZonedService
@@ -170,11 +171,13 @@ class CalendarRow(Row):
 class Agenda(ZonedService, frozen=True):
     """The agendas of one constellation.
 
-    `changed` is called when the next due time changes, `queued` when a message is queued.
+    `notices` is where the owner is told things; `changed` is called when the next due time changes, `queued` when a
+    message is queued.
     """
 
     titles: ClassVar = {"remind": "Set and manage reminders", "events": "Manage your calendar"}
 
+    notices: Notices
     changed: Callable[[], None]
     queued: Callable[[], None]
 
@@ -196,7 +199,8 @@ class Agenda(ZonedService, frozen=True):
         kept = planned.reminder
         alone = at is caller.alone or usual == "privately"  # the setting is read when it is due
         elsewhere = alone and caller.location is not None and not caller.location.direct
-        notes = (_(planned.note), _(reminding.PRIVATELY) if elsewhere else "")
+        private = reminding.PRIVATELY if elsewhere else ""
+        notes = (_(planned.note), _(reminding.elsewhere(self.notices) if caller.via is Via.WEB else private))
         said = {"when": planned.when, "note": " ".join(filter(None, notes)), "at": planned.at}
         return ReminderSet.from_record(kept, **said, repeats=reminding.repetition(kept.trigger))
 
