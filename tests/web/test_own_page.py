@@ -8,7 +8,7 @@ import pytest
 
 from bot.errors import UserError
 from bot.interfaces.web.application import PAGES, PROGRAMS
-from bot.interfaces.web.key_scopes import OWN_PAGE
+from bot.interfaces.web.request_checks import OWN_PAGE
 from tests.personal_copies import data_in
 from tests.web.site import TOML, Site, client, site
 

@@ -12,10 +12,10 @@ from urllib.parse import urlencode
 from msgspec import Struct
 from starlette.responses import Response
 
-from bot.interfaces.web.key_scopes import OWN_PAGE
 from bot.interfaces.web.recent_logs import components, tail
 from bot.interfaces.web.refusals import Refusal
 from bot.interfaces.web.request import FAILURES, Context, arguments, offered, outcome, told
+from bot.interfaces.web.request_checks import OWN_PAGE
 from bot.services.caller import Via
 from bot.services.memory.context import Preview
 from bot.services.people.approvals import RequestRow

@@ -1,6 +1,7 @@
 """Checks every HTTP request (host, origin, body size, session, token) and sets the security headers of the response.
 
-`sign_in_pages.py` begins sessions. `key_scopes.py` decides what each session or token opens.
+`sign_in_pages.py` begins sessions; `memory/people/web_keys.py` stores their keys and scopes. Addresses that send too
+many wrong codes or tokens are refused.
 """
 
 import asyncio
@@ -9,18 +10,18 @@ import hmac
 import ipaddress
 import re
 import time
+from collections import defaultdict, deque
 from functools import partial
 from urllib.parse import parse_qs, urlsplit
 
+from msgspec import Struct, field
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from bot.interfaces.web.failed_sign_ins import FailedSignIns
-from bot.interfaces.web.key_scopes import SAFE, require_scope
-from bot.interfaces.web.refusals import Refusal
+from bot.interfaces.web.refusals import FOR_PROGRAMS, Refusal
 from bot.services.people.web_access import WebAccess
-from memory.people.web_keys import Kind, WebKey
+from memory.people.web_keys import KeyScope, Kind, WebKey
 from sources.terminal import PERSON
 from texts import LANGUAGES, _, gettext_noop, read_on, speak, speaking
 
@@ -45,6 +46,33 @@ _HEADERS = {
 }
 _OPEN = ("/login", "/static/", "/healthz", "/readyz", "/hooks/")
 """Paths that need no key: they reveal nothing or check their own signature."""
+_SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+OWN_PAGE = ("/me", "/me/export")
+"""The only page for people other than the owner: the data stored about them."""
+_TRIES, _TRY_SECONDS = 10, 300.0
+_MOST_CLIENTS = 10_000
+
+
+class FailedSignIns(Struct):
+    """Counts failed sign-ins by address.
+
+    A correct code still works, because any web page can make a browser send wrong codes from its owner's address.
+    """
+
+    _failed: dict[str, deque[float]] = field(default_factory=lambda: defaultdict(deque))
+
+    def refuse_after_many(self, client: str, words: str) -> None:
+        """Raise Refusal with this message if the address failed too often in the last five minutes."""
+        failed = self._failed.get(client)
+        while failed and failed[0] < time.monotonic() - _TRY_SECONDS:
+            failed.popleft()
+        if failed is not None and len(failed) >= _TRIES:
+            raise Refusal(429, words)
+
+    def note(self, client: str) -> None:
+        if len(self._failed) >= _MOST_CLIENTS:
+            self._failed.clear()
+        self._failed[client].append(time.monotonic())
 
 
 def csrf_of(secret: str) -> str:
@@ -130,7 +158,7 @@ class AccessMiddleware:
             raise Refusal(
                 421, _("The dashboard is not configured for this address; set public_url in [web.server] to it.")
             )
-        unsafe = scope["method"] not in SAFE
+        unsafe = scope["method"] not in _SAFE
         origin = headers.get("origin")
         foreign = headers.get("sec-fetch-site") in ("cross-site", "same-site")
         if unsafe and (foreign or (origin is not None and not self._is_own(origin, headers))):
@@ -207,7 +235,7 @@ class AccessMiddleware:
             if state["key"] is not None:
                 state.update(csrf=csrf_of(secret), secret=secret)
         if required:
-            require_scope(state["key"], str(scope["path"]), str(scope["method"]))
+            _require_scope(state["key"], str(scope["path"]), str(scope["method"]))
 
 
 async def _is_withdrawn(scope: Scope) -> bool:
@@ -231,3 +259,31 @@ def _field(headers: Headers, body: bytes, name: str) -> str:
     if _kind(headers) != "application/x-www-form-urlencoded":
         return ""
     return (parse_qs(body.decode("utf-8", "replace")).get(name) or [""])[0]
+
+
+def _require_scope(key: WebKey | None, path: str, method: str) -> None:
+    """Raise Refusal if the key does not cover this path: pages need a session, and each scope covers its part of the
+    API."""
+    if key is not None and key.scope is KeyScope.OWN:
+        if key.kind is not Kind.SESSION or path not in (*OWN_PAGE, "/", "/logout"):
+            raise Refusal(404, _("There is nothing at this address."))
+        if path == "/":
+            raise Refusal(303, _("Your page is at another address."), OWN_PAGE[0])
+        return
+    if key is None:
+        raise Refusal(
+            401, _("Sign in first: `carina dashboard` gives you a link, and `carina token create NAME` a token.")
+        )
+    if not path.startswith(FOR_PROGRAMS) and key.kind is not Kind.SESSION:
+        raise Refusal(403, _("Pages are for browsers that are signed in, not for tokens."))
+    needed = KeyScope.CHAT if path.startswith("/v1/") else KeyScope.READ
+    if path.startswith("/mcp") or (path.startswith("/api/") and method not in _SAFE):
+        needed = KeyScope.ADMIN
+    if not key.scope.includes(needed):
+        words = _(
+            "This needs a token with the scope {needed}; {name} has {scope}.",
+            needed=needed,
+            name=key.name,
+            scope=key.scope,
+        )
+        raise Refusal(403, words)
