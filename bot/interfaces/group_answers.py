@@ -109,13 +109,14 @@ async def delivered_row(services: Services, source: str, external_id: str) -> In
 
 
 def answers_of(rows: Rows, row: InRow, place: PlaceId = PLACE.id) -> Sequence[OutRow]:
-    """The messages to a place by the turns that answered a row, in order."""
+    """The messages to a place by the turns that answered a row, in order, without those taken back."""
     if row.turn is None:
         return ()
     every = (row.turn, *(part.turn for part in group_runs.parts(rows, row.turn)))
     found = [each for turn in every for each in outbox.of_turn(rows, turn)]
-    here = {each.id: each for each in found if each.place == place and each.kind == "text" and words_of(each)}
-    return [here[key] for key in sorted(here)]
+    here = (each for each in found if each.place == place and each.kind == "text" and words_of(each))
+    kept = {each.id: each for each in here if each.status is not outbox.Status.WITHDRAWN}
+    return [kept[key] for key in sorted(kept)]
 
 
 def words_of(row: OutRow) -> str:

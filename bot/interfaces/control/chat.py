@@ -124,8 +124,7 @@ class Chat:
                 "I could not answer your message: {last_error}; `carina inbox list --dead` shows it",
                 last_error=row.last_error,
             )
-        said = answers_of(rows, row)
-        return [shown_as(to_delivery(each)) for each in said if each.status is not outbox.Status.WITHDRAWN]
+        return [shown_as(to_delivery(each)) for each in answers_of(rows, row)]
 
     async def say(self, text: str, external_id: str) -> LineResult:
         """Accept a line; the same `external_id` again is the same line."""

@@ -201,7 +201,6 @@ class Talk(Struct, frozen=True):
             return Answer((), text)
         await self.services.runtime.delivered(place)
         said = await self.database.read(lambda rows: answers_of(rows, row, place))
-        said = [each for each in said if each.status is not outbox.Status.WITHDRAWN]
         if not said and await self.database.read(lambda rows: _taken_back(rows, row)):
             return Answer((), _("Stopped: the message was withdrawn."))
         return Answer(tuple(map(words_of, said)), messages=frozenset(each.message for each in said))

@@ -205,9 +205,9 @@ class SearchResults(Result):
     hits: tuple[HitRow, ...]
     searched: dict[str, int] = Field(validation_alias="seen")
     unmet: str
+    """Why nothing was searched, if so."""
     filters: tuple[str, ...] = Field(default=(), exclude=True)
     """The conditions that nothing in the searched domains can meet."""
-    """Why nothing was searched, if so."""
     words_alone: str
     """Why meaning was not searched, if so."""
     partly: bool = False
