@@ -229,12 +229,12 @@ def prompt(tx: Tx, identifier: str, now: datetime) -> bool:
 
 
 def pause(tx: Tx, identifier: str) -> bool:
-    """Stop running a job by itself; False if it was not active."""
+    """Pause a job's schedule; False if it was not active."""
     return tx.run("UPDATE jobs SET status = 'paused' WHERE id = ? AND status = 'active'", (identifier,)) == 1
 
 
 def resume(tx: Tx, identifier: str, next_at: datetime | None) -> bool:
-    """Run a paused job by itself again, from `next_at` on; False if it was not paused."""
+    """Resume a paused job's schedule, from `next_at` on; False if it was not paused."""
     sql = "UPDATE jobs SET status = 'active', next_at = ?, last_detail = replace(last_detail, ?, '') WHERE id = ?"
     return tx.run(f"{sql} AND status = 'paused'", (next_at, IMPORTED, identifier)) == 1
 

@@ -125,7 +125,7 @@ _limit, _spender = RowMapper(Limit), RowMapper(Spender, guild="guild_id")
 
 
 def release_all(tx: Tx) -> None:
-    """Drop all reservations at a start: no call is running, so an ended process left them."""
+    """Drop all reservations at startup: no call is running, so an ended process left them."""
     tx.run("DELETE FROM budget_reservations")
 
 

@@ -133,7 +133,7 @@ def require_widening_entry(rows: Rows, editor: Editor, entry: Entry, to: Audienc
 
 
 def _not_theirs_to_tell(rows: Rows, editor: Editor, what: str, audience: Audience, to: Audience) -> str:
-    """Why this person cannot share something of `audience` with `to`; empty if nothing speaks against it so far."""
+    """Why this person cannot share something of `audience` with `to`; empty if nothing forbids it so far."""
     own = audience == OWNER and editor.is_owner
     if not own and audience not in {f"person:{each}" for each in editor.known}:
         return gettext_lazy(

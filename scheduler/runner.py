@@ -144,7 +144,7 @@ class Runner:
         self._woken.set()
 
     async def _look_everywhere(self) -> None:
-        """At a start: read from the files when each constellation must be checked."""
+        """At startup: read from the files when each constellation must be checked."""
         for constellation in self._constellations.all():
             try:
                 earliest = await asyncio.to_thread(self._peek, constellation.id, constellation.path)

@@ -69,7 +69,7 @@ class ApiSource:
         return deletion(SOURCE, subject, place, self._clock())
 
     async def run(self, _deliver: Deliver) -> None:
-        """Wait: messages come with requests."""
+        """Only wait: messages arrive with requests."""
         await asyncio.Event().wait()
 
 

@@ -1,4 +1,4 @@
-"""The seam between the outside and the agents: sources receive, endpoints send.
+"""The interface between platforms and agents: sources receive, endpoints send.
 
 A *source* turns traffic into `Notification`s and passes them to the function it was started with, in the order of
 arrival in each place. An *endpoint* delivers one `Delivery` at a time. Both raise typed errors; neither retries: only
@@ -244,7 +244,7 @@ class Memberships(Protocol):
     """An endpoint of a platform with servers, which people join and leave."""
 
     async def still_in(self, person: PersonId, servers: Collection[Audience]) -> Collection[Audience]:
-        """Those of these servers, by their audiences, in which a person surely is at the moment."""
+        """The servers among these, by audience, that a person is certainly in at the moment."""
         ...
 
 

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 
 class State(StrEnum):
-    """How far something that was checked is as it should be."""
+    """How well something passed its check."""
 
     GOOD = "good"
     UNSET = "not configured"

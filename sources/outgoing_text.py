@@ -83,8 +83,8 @@ def outgoing(text: str) -> str:
 
 
 def without_markup(text: str, nested: int = 8) -> str:
-    """Markdown as plain text, for platforms that do not render it. Code stays as it is, and so do marks in more marks
-    than `nested`."""
+    """Markdown as plain text, for platforms that do not render it. Code stays as it is, and so do marks nested
+    deeper than `nested`."""
 
     parts, at = list[str](), 0
     unclosed: dict[str, int] = {}  # by mark, up to where none closes it, which is looked for once in a line

@@ -78,7 +78,7 @@ class TerminalSource:
         )
 
     async def run(self, _deliver: Deliver) -> None:
-        """Wait: messages come with chat sessions."""
+        """Only wait: messages arrive with chat sessions."""
         await asyncio.Event().wait()
 
 

@@ -257,7 +257,7 @@ class BlockDocument:
             yield change, text
 
     def _stepped(self, after: int, to: int | None) -> Iterator[tuple[Change, loro.LoroDoc, Sequence[loro.DiffEvent]]]:
-        """These changes, each with a copy as it was then and what Loro tells of it.
+        """These changes, each with a copy as it was then and what Loro reports about it.
 
         Each is imported into a copy that has only the older ones: to check out one version after the other takes ten
         times as long in a document that was cut.
@@ -364,7 +364,7 @@ def _span_of(meta: loro.ChangeMeta) -> loro.IdSpan:
 
 
 def _made(told: loro.ContainerDiff) -> Iterator[tuple[str, list[Splice[Content]] | tuple[Any, ...] | float]]:
-    """What Loro tells of one container, by the names of its parts."""
+    """What Loro reports about one container, by the names of its parts."""
     if not isinstance(told.target, loro.ContainerID.Root):
         return
     match told.diff:

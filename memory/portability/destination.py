@@ -72,7 +72,7 @@ def become_constellation(taken: Import, owner: PersonId, rename: str) -> Constel
 
 
 def _register(tx: Tx, taken: Import, entry: tuple[ConstellationId, PersonId, str]) -> None:
-    """Register a constellation and its people in global.db. Raises CarError, ValueError for a time that is none."""
+    """Register a constellation and its people in global.db. Raises CarError, ValueError for an invalid time."""
     (identifier, owner, name), now = entry, to_text(taken.now)
     for table, rows in registry_rows(taken, registry_tables(tx)).items():
         for row in rows:

@@ -139,7 +139,7 @@ def _require_cells(rows: Rows, table: str, column: str, kind: str, check: Callab
 
 
 def require_times(tx: Tx, table: str, row: Mapping[str, Value]) -> None:
-    """Raise ValueError if a time among the values of a row is none."""
+    """Raise ValueError if a row has an invalid time."""
     for name, value in row.items():
         is_time = name == "since" or name.endswith("_at")
         if is_time and tx.one(f"SELECT 1 WHERE {_BAD['time'].format(':at')}", {"at": value}):
@@ -147,7 +147,7 @@ def require_times(tx: Tx, table: str, row: Mapping[str, Value]) -> None:
 
 
 def require_sound_blocks(rows: Rows) -> None:
-    """Raise CarError for a block whose text or past Loro cannot read: it would be begun anew, without its past."""
+    """Raise CarError for a block whose text or past Loro cannot read: it would start again, without its past."""
     for row in rows.all("SELECT id, label, audience FROM memory_blocks"):
         try:
             load_block(rows, row["id"], None).history()

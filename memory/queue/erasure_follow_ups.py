@@ -93,7 +93,7 @@ def waiting(rows: Rows) -> list[FollowUp]:
 
 
 def try_again(tx: Tx, now: datetime) -> None:
-    """At a start: give the ones that were given up another attempt."""
+    """At startup, give those that were given up another attempt."""
     tx.run("UPDATE follow_ups SET next_attempt_at = ? WHERE next_attempt_at IS NULL", (now,))
 
 

@@ -54,7 +54,7 @@ def _at_place(rows: Rows, place: PlaceId) -> EffectiveSettings:
 
 
 def keep_servers(tx: Tx, place: PlaceId, servers: Collection[Audience]) -> None:
-    """Record that whoever hears the place is now, of its servers, in these alone."""
+    """Record that those who hear the place are now, of its servers, only in these."""
     heard = at_place(tx, place).within
     left = {each for each in heard if each.startswith("guild:")} - {*servers}
     if left:

@@ -290,7 +290,7 @@ class Constellations:
 
 
 def set_aside(folder: Path, constellation: Constellation, now: datetime) -> Path:
-    """Move the files of a constellation that is registered no more to `deleted/`; returns where they are."""
+    """Move the files of a constellation that is no longer registered to `deleted/`; returns where they are."""
     target = private_folder(folder / DELETED) / f"{now:%Y%m%dT%H%M%S}-{constellation.id}"
     return constellation.path.parent.rename(target)
 

@@ -127,7 +127,7 @@ class _Unit(Struct, Generic[T], frozen=True):
 
 
 class _NotSynced(DatabaseFull):
-    """The disk did not take what is committed: it must not be done again, and may not survive a power cut."""
+    """The disk did not accept a committed write: it must not be repeated, and may not survive a power cut."""
 
 
 class _Connection(aiosqlite.Connection):

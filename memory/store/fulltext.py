@@ -247,7 +247,7 @@ def _quoted(words: str) -> str:
 
 
 def packed(words: Iterable[str]) -> list[str]:
-    """As few queries as hold these words, of which a query looks at so many only."""
+    """As few queries as can hold these words, since one query uses only so many."""
     found: list[str] = []
     for word in dict.fromkeys(words):
         both = f"{found[-1]} {word}" if found else word

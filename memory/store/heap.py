@@ -7,7 +7,7 @@ _ARENA_MAX = -8  # M_ARENA_MAX of malloc.h
 
 
 def share_heap() -> None:
-    """One heap for all threads that start from now on: what each would keep for itself is 4 MB."""
+    """Use one heap for all threads that start from now on; each would otherwise keep 4 MB for itself."""
     if platform.libc_ver()[0] == "glibc":
         ctypes.CDLL(None).mallopt(_ARENA_MAX, 1)
 

@@ -66,7 +66,7 @@ def keep_decided(path: Path, decided: Decided) -> None:
 
 @contextmanager
 def staged_file(path: Path) -> Iterator[Tx]:
-    """Change a staged file, so that it is whole without its log."""
+    """Change a staged file so that it is complete without its log."""
     try:
         with closing(connect(path)) as raw:
             with transaction(raw):

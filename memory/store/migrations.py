@@ -186,7 +186,8 @@ def prepare(path: Path, kind: Kind) -> None:
 
 
 def prepare_at(path: Path, kind: Kind, version: int) -> None:
-    """Create a file in the schema of a version from a start on, unless it exists: an old export is loaded into it."""
+    """Create a file with the schema of a version, unless it exists, to load an old export into it. There is no schema
+    before the first start schema."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     path.touch(mode=0o600)
     apply(path, kind, version)

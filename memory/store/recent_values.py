@@ -24,8 +24,8 @@ class RecentValues(OrderedDict[K, V]):
 
 
 class MadeOf(Generic[K, V]):
-    """What was made of the most recent objects, which are known by their identity: to compare them takes longer, and
-    some have no hash. Threads may share it; what two ask for at once is made twice."""
+    """Values made from the most recent objects, by their identity: comparing them would take longer, and some have
+    no hash. Threads may share it; a value that two ask for at once is made twice."""
 
     def __init__(self, make: Callable[[K], V], limit: int) -> None:
         self._make = make

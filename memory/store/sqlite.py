@@ -92,7 +92,7 @@ def result_code(error: BaseException) -> int:
 
 
 def _choose_driver() -> _Driver:
-    """pysqlite3, which has a new SQLite in it, where there are wheels of it; else the standard module.
+    """pysqlite3, which contains a new SQLite, where wheels of it exist; otherwise the standard module.
 
     It stands for the standard one in aiosqlite, so that there is one SQLite in memory.
     """
@@ -180,7 +180,7 @@ def to_digits(vector: bytes) -> bytes:
 
 
 def of_digits(digits: bytes) -> bytes:
-    """The vector that was stored so, in steps."""
+    """The vector that was stored in this form, in steps."""
     return digits.hex().encode().translate(_OF_DIGITS)
 
 

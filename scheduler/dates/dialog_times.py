@@ -19,7 +19,7 @@ _FROM_TO = (
 
 
 def try_find(text: str, now: datetime, code: str, about: str | None = "", alone: time = MORNING) -> FoundTime | None:
-    """As find_when, on the clocks of `now`; None as well where that raises."""
+    """Like find_when, on the clocks of `now`; also None where that raises."""
     with suppress(StoreError):
         return find_when(text, now, str(now.tzinfo), code, about=about, alone=alone) if text else None
     return None

@@ -72,7 +72,7 @@ class Decisions:
             log.info("bluesky_posts_skipped", reasons=sorted({str(why) for why in found.values()}), messages=len(found))
 
     async def unstored(self, given: Sequence[M]) -> list[M]:
-        """Of the delivered messages, those that did not reach the store: retried a limited number of times."""
+        """Delivered messages that did not reach the store; each is retried a limited number of times."""
         await self._wiring.settled()
         missing = await self.open(given)
         for each in missing:

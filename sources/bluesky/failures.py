@@ -11,7 +11,7 @@ class CallFailed(PlatformError):
 
 
 class ServerUnreachable(CallFailed):
-    """The server is unreachable at the moment: nothing was asked."""
+    """The server is unreachable at the moment: no request was made."""
 
 
 class NoAnswer(CallFailed):
@@ -19,7 +19,7 @@ class NoAnswer(CallFailed):
 
 
 class RateLimited(CallFailed):
-    """Nothing is to be done for so many seconds, and nothing was; usually because the server asks for it."""
+    """No call may be made for this many seconds, and none was; usually because the server asks for a pause."""
 
     def __init__(self, seconds: float, reason: str = "") -> None:
         super().__init__(reason or gettext_lazy("Bluesky asks the bot to wait {seconds} s", seconds=round(seconds)))

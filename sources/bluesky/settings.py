@@ -13,7 +13,7 @@ from memory.store.ids import PersonId, PlaceId
 
 
 class Filters(Struct, frozen=True):
-    """What of the posts that address the account is heard; `sources.bluesky.answer_rules` has the order.
+    """Which posts that address the account are heard; `sources.bluesky.answer_rules` has the order.
 
     `dids` is an allow list: an empty one limits nothing. Lists of people are of DIDs, which nobody can take over, never
     of handles. Keywords are looked for in any case, as parts of the text.

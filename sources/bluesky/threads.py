@@ -172,7 +172,7 @@ def lines(
 def _near(
     branches: Sequence[Branch], most: int, hidden: Callable[[Post], bool], known: Callable[[Post], bool]
 ) -> tuple[list[tuple[int, Post]], int]:
-    """The posts of branches that are shown, with their depths, and how many others there are that are not known."""
+    """The posts of branches that are shown, with their depths, and how many others are unknown."""
     walked = [(depth, each.post) for branch in branches for depth, each in branch.walk()]
     left = [(depth, each) for depth, each in walked if each is None or hidden(each) or not known(each)]
     near = [(depth, each) for depth, each in left if depth < _SHOWN_DEPTH and each is not None and not hidden(each)]

@@ -82,12 +82,12 @@ class OwnTree(app_commands.CommandTree[Any]):
         return str(self._own.cleaned(said))
 
     async def answered(self, seconds: float) -> None:
-        """Wait, for at most so long, until every interaction has its answer."""
+        """Wait at most that long until every interaction is answered."""
         if self._answering:
             await asyncio.wait(self._answering, timeout=seconds)
 
     async def finish(self, seconds: float) -> None:
-        """Wait likewise; then tell those without an answer, and everybody from now on, that none will come."""
+        """Wait like that; then tell those without an answer, and everybody from now on, that none will come."""
         await self.answered(max(seconds - TELLING_SECONDS, 0))
         self._ending = True
         unanswered = dict(self._answering)

@@ -1,6 +1,5 @@
-"""The connection to Discord: discord.py's client, with synchronous event handling, and how long to wait before the next
-try, in pauses that grow. The state of the connection is logged once per change.
-"""
+"""The connection to Discord: discord.py's client, with synchronous event handling, and how long to wait before the
+next attempt, in pauses that grow. The state of the connection is logged once per change."""
 
 import random
 from collections.abc import Callable, Iterator
@@ -75,7 +74,7 @@ class Connection:
         self._next_try = None
 
     def waiting(self, reason: str, seconds: float) -> None:
-        """A try failed; the next one is in so many seconds."""
+        """An attempt failed; the next one is in that many seconds."""
         self.ended()
         self._next_try = self._clock() + timedelta(seconds=seconds)
         self._reason, self._failed_tries = reason, self._failed_tries + 1
@@ -104,7 +103,7 @@ class Connection:
 
 
 def waits(chance: Callable[[], float] = random.random) -> Iterator[float]:
-    """Pauses between tries: doubled up to the longest, each shortened at random by up to half.
+    """Pauses between attempts: doubled up to the longest, each shortened at random by up to half.
 
     After an outage of Discord all bots reconnect; the randomness spreads them.
     """

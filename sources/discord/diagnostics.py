@@ -22,7 +22,7 @@ _PORTAL = "https://discord.com/developers/applications"
 
 
 def gateway_url() -> str:
-    """What answers anybody, and changes nothing."""
+    """A URL that answers anybody and changes nothing."""
     return f"{Route.BASE}/gateway"
 
 
@@ -87,7 +87,7 @@ def _servers(guilds: Sequence[Mapping[str, Any]], application: int) -> Iterator[
 
 
 def _missing(given: int) -> list[str]:
-    """The permissions of those it is invited with that it has not in a server, by their names."""
+    """The names of the permissions that the bot is invited with but lacks in a server."""
     held = discord.Permissions(given)
     if held.administrator:
         return []

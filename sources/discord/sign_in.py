@@ -20,7 +20,7 @@ _SECONDS, _MOST_BYTES = 10.0, 64_000
 
 
 class SignInRefused(Exception):
-    """Discord does not take the code: it was used, is too old, or was made for somebody else."""
+    """Discord rejects the code: it was used, is too old, or was made for somebody else."""
 
 
 class SignInFailed(Exception):
@@ -28,7 +28,7 @@ class SignInFailed(Exception):
 
 
 class Application(Struct, frozen=True):
-    """As which Carina asks, and where Discord sends people back to."""
+    """The application that asks, and the URL to which Discord sends people back."""
 
     id: str
     secret: str
@@ -36,7 +36,7 @@ class Application(Struct, frozen=True):
 
 
 class Attempt(Struct, frozen=True):
-    """One try, all of it made from a secret that only the browser holds that began it."""
+    """One attempt to sign in, derived from a secret that only the browser that began it holds."""
 
     secret: str
 
@@ -53,7 +53,7 @@ class Attempt(Struct, frozen=True):
         return self._made("verifier")
 
     def address(self, application: Application) -> str:
-        """Where Discord asks its user whether they want this."""
+        """The URL at which Discord asks its user for consent."""
         query = {
             "response_type": "code",
             "client_id": application.id,
@@ -66,7 +66,7 @@ class Attempt(Struct, frozen=True):
         return f"{AUTHORIZE}?{urlencode(query)}"
 
     def is_of(self, state: str) -> bool:
-        """Whether that is what came back of this very try."""
+        """Whether a response belongs to this attempt."""
         return bool(self.secret) and hmac.compare_digest(self.state.encode(), state.encode())
 
     def _made(self, what: str) -> str:
@@ -74,7 +74,7 @@ class Attempt(Struct, frozen=True):
 
 
 async def account(application: Application, attempt: Attempt, code: str) -> PersonId:
-    """Whose account it is that gave the code. Raises SignInRefused, SignInFailed."""
+    """The account for which the code was issued. Raises SignInRefused, SignInFailed."""
     form = {
         "client_id": application.id,
         "client_secret": application.secret,

@@ -115,7 +115,7 @@ class DiscordSource:
         self._paused = True
 
     async def finish(self, seconds: float) -> None:
-        """Let running commands finish, for at most so many seconds.
+        """Let running commands finish, for at most that many seconds.
 
         Otherwise they would look busy for a quarter of an hour, so those people are told.
         """
@@ -174,7 +174,7 @@ class DiscordSource:
                 await _close(client, 0.0 if self._finished else ANSWER_SECONDS)
 
     async def _pause(self, ending: ConnectionEnd) -> None:
-        """Wait before the next try: longer each time, starting again after a session that lasted."""
+        """Wait before the next attempt: longer each time, starting again after a session that lasted."""
         if asyncio.get_running_loop().time() - self._connected_since >= HELD_SECONDS:
             self._pauses = waits()
         self._connected_since = math.inf
@@ -255,7 +255,7 @@ class DiscordSource:
             self._is_ready(client)
 
     async def _show_presence(self, client: discord.Client) -> None:
-        """Have the bot's presence say when nobody is answered."""
+        """Show in the bot's presence whether nobody is answered."""
         while True:
             words = self._wiring.silence()
             if self._connection.up and words != self._shown_silence:

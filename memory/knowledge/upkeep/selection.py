@@ -128,7 +128,7 @@ def _usable(row: Row) -> bool:
 
 
 def _near_by_meaning(rows: Rows, new: Sequence[_New]) -> dict[str, Entry]:
-    """Those near to new ones by meaning, if they have none by words."""
+    """Entries near the new ones in meaning, for those that have none near in words."""
     others: dict[str, Entry] = {}
     asked = 0
     for each in reversed(new):  # the newest

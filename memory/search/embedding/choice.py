@@ -59,7 +59,7 @@ missing = packaged.missing
 
 
 def missing_words(model: str) -> str:
-    """Why that embedder cannot be used here; empty if nothing speaks against it without trying."""
+    """Why that embedder cannot be used here; empty if nothing rules it out before it is tried."""
     if model == "none":
         return gettext_lazy("turned off; search uses words only")
     absent = missing() if model == "packaged" else ""

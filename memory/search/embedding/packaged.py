@@ -88,7 +88,7 @@ class PackagedEmbedder:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _rest_later(self) -> None:
-        """Without use, return in a moment what a run took (7 MiB, in 0.6 ms), and unload the model after a while."""
+        """When idle, soon free the memory of the last run (7 MiB, in 0.6 ms), and unload the model after a while."""
         for timer in self._later:
             timer.cancel()
         later = asyncio.get_running_loop().call_later
@@ -324,7 +324,7 @@ class RewrittenModel(NamedTuple):
 
 
 def rewritten(model: bytes) -> RewrittenModel:
-    """The model without its table of words, which is a half of it. Raises ValueError for another kind of file."""
+    """The model without its table of words, which is half of it. Raises ValueError for another kind of file."""
     fields = list(_fields(memoryview(model)))
     graphs = [field for field in fields if field.number == _GRAPH]
     if len(graphs) != 1:

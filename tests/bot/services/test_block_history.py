@@ -68,7 +68,7 @@ async def test_who_is_asked_to_lose_nothing_is_named_as_people_name_them(memory:
     with pytest.raises(UserError, match=r"^Ada has changed nothing here since version 2"):
         await memory("revert", "notes", writer="Ada", since=str(noon + timedelta(minutes=1)))
     await memory("revert", "notes", writer="Ada", since=str(noon - timedelta(minutes=1)))
-    with pytest.raises(UserError, match=r"^Nothing of what Ada changed is left"):
+    with pytest.raises(UserError, match=r"^None of what Ada changed is left"):
         await memory("revert", "notes", writer="Ada")
 
 
