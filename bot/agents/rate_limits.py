@@ -76,9 +76,10 @@ def refuse(tx: Tx, rates: Rates, rows: list[InRow], selves: Selves, now: datetim
 
 
 def _exempt(rows: Rows, head: InRow) -> bool:
-    """Exempt rows: the owner's, patrols, messages between agents, and decisions on requests, whose person was counted
-    before."""
-    if head.source in (approval_requests.SOURCE, PATROL, WRITTEN) or head.message is None:
+    """Exempt rows: the owner's, patrols and news of sources, messages between agents, and decisions on requests, whose
+    person was counted before."""
+    own = head.source in (approval_requests.SOURCE, WRITTEN) or place_source(head.place) == PATROL
+    if own or head.message is None:
         return True
     found = messages.by_ids(rows, [head.message], Scope(head.audience))
     return any(message.trust is Trust.OWNER for message in found)

@@ -5,10 +5,13 @@ from pathlib import Path
 import pytest
 
 from bot.agents.rate_limits import Rates
-from memory.people.audience import PUBLIC, Audience, Trust, person_audience
+from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust, person_audience
+from memory.queue import inbox
 from memory.queue.notifications import Place
+from memory.queue.payloads import NewsEvent
+from memory.store.ids import AgentId, GroupId, PlaceId
 from memory.store.records import replace
-from tests.bot.parts import ANN, BOB, HALL, SOURCE, ScriptedModel, channel, direct, person, said, says, texts
+from tests.bot.parts import ANN, BOB, HALL, OLGA, SOURCE, ScriptedModel, channel, direct, person, said, says, texts
 from tests.bot.stage import Setting, running, talked
 
 PORT = channel("port", "elsewhere")
@@ -62,6 +65,26 @@ async def test_a_guild_is_full_by_itself(tmp_path: Path, place: Place, answered:
     async with talked(tmp_path, limited(guild=1), "hello") as service:
         await service.heard(said("hello", 2, place, BOB))
         assert len(service.model.requests) == answered
+
+
+async def test_news_of_a_source_do_not_wait_for_its_owner(tmp_path: Path) -> None:
+    async with talked(tmp_path, limited(person=1), said("hello", 1, direct(OLGA), OLGA)) as service:
+        ((agent, group),) = await service.rows("SELECT a.id, g.id FROM agents a, agent_groups g LIMIT 1")
+        news = inbox.Event(
+            source="source",
+            external_id="1",
+            place=PlaceId("patrol:source-news"),
+            person=OLGA.id,
+            group=GroupId(group),
+            text="1 new item",
+            hearers=Scope(OWNER),
+            trust=Trust.WEB,
+            payload=NewsEvent(AgentId(agent), "Read it."),
+        )
+        await service.write(lambda tx: inbox.add_event(tx, news, service.clock()))
+        service.resume()
+        await service.settled()
+        assert len(service.model.requests) == 2
 
 
 async def test_who_calls_himself_the_owner_is_not(tmp_path: Path) -> None:
