@@ -262,11 +262,11 @@ async def test_a_list_has_pages_and_what_can_be_done_with_one_of_its_things_also
         with pytest.raises(Impossible):  # what can be chosen is what the page shows
             await t.ana.select(listed, "Choose one", "buy *zebra* 2")
         chosen = (await t.ana.select(listed, "Choose one", "buy *zebra* 22")).shown
-        assert {each["label"]: each["style"] for each in chosen.buttons} == {"Complete": 2, "Cancel task": 4}
+        assert {each["label"]: each["style"] for each in chosen.buttons} == {"Mark as done": 2, "Cancel task": 4}
         earlier = as_seen(chosen)
-        await t.ana.press(chosen, "Complete")
+        await t.ana.press(chosen, "Mark as done")
         assert (await t.final(chosen)).startswith("Done: buy")
-        assert "task" in await told_beside(await t.ana.press(earlier, "Complete"))
+        assert "task" in await told_beside(await t.ana.press(earlier, "Mark as done"))
         assert earlier.buttons, "what was not done is offered as before"
         assert (await t.ana.command("facts list")).shown.buttons == []
         await t.ana.command("facts add", {"fact": "I like *zebras*"})

@@ -45,7 +45,7 @@ async def test_what_somebody_has_is_suggested_to_them_alone(tmp_path: Path) -> N
             assert await offered(olga, command, option) == []
         await olga.command("admin coord assign", {"task": "count the ferns", "agent": "Vega"})
         assert "Done: buy milk" in await chosen(ana, "tasks done", "task", "MILK")
-        assert "Canceled: buy bread." in await chosen(ana, "tasks cancel", "task", "bread")
+        assert "Canceled: buy bread" in await chosen(ana, "tasks cancel", "task", "bread")
         (ferns,) = await ana.autocomplete("remind cancel", "reminder", "fern")
         assert ferns.name == "water the ferns, in 2 hours", "so that those with the same text are told apart"
         await chosen(ana, "remind cancel", "reminder", "fern")
