@@ -56,13 +56,13 @@ def refuse(tx: Tx, rates: Rates, rows: list[InRow], selves: Selves, now: datetim
     """Whether these rows are over a limit; then they wait until it allows, and the person is told."""
     head = rows[0]
     rates = rates.of(head.source, head.audience)
-    own = () if head.person is None else selves(head.person)
+    here = place_source(head.place)
+    own = () if head.person is None or here == PATROL else selves(head.person)  # news of a source are nobody's words
     again = None if rates == NO_LIMITS else _again(tx, rates, head, own, now)
     if again is None or _exempt(tx, head):
         return False
     for each in rows:
         inbox.put_off(tx, each.id, again, inbox.OVER_LIMIT)
-    here = place_source(head.place)
     if head.audience == PUBLIC or here == PATROL or any(each.last_error == inbox.OVER_LIMIT for each in rows):
         return True  # nobody reads notices there, or they were already told
     words = _(
@@ -76,10 +76,9 @@ def refuse(tx: Tx, rates: Rates, rows: list[InRow], selves: Selves, now: datetim
 
 
 def _exempt(rows: Rows, head: InRow) -> bool:
-    """Exempt rows: the owner's, patrols and news of sources, messages between agents, and decisions on requests, whose
-    person was counted before."""
-    own = head.source in (approval_requests.SOURCE, WRITTEN) or place_source(head.place) == PATROL
-    if own or head.message is None:
+    """Exempt rows: the owner's, patrols, messages between agents, and decisions on requests, whose person was counted
+    before."""
+    if head.source in (approval_requests.SOURCE, PATROL, WRITTEN) or head.message is None:
         return True
     found = messages.by_ids(rows, [head.message], Scope(head.audience))
     return any(message.trust is Trust.OWNER for message in found)

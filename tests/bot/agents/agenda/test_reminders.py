@@ -597,7 +597,7 @@ def test_done_takes_the_buttons_from_all_that_was_said_of_it(tx: Tx) -> None:
     reminding.finish(tx, stored(tx, kept), NOW)
     assert [text for _place, text, _audience in out(tx)[2:]] == ["✓ ⏰ call mum", "✓ ⏰ Still open: call mum"]
     details = [json.loads(row["detail"]) for row in tx.all("SELECT detail FROM outbox ORDER BY id")][2:]
-    assert [list(detail) for detail in details] == [["edits"]] * 2  # no buttons any more
+    assert [list(detail) for detail in details] == [["type", "edits"]] * 2  # no buttons any more
 
 
 def test_the_terminal_is_where_its_person_is_spoken_to_alone() -> None:
