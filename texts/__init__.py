@@ -10,7 +10,7 @@ import gettext
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import Context, ContextVar, copy_context
 from datetime import UTC, datetime, time
@@ -148,6 +148,11 @@ def _named(text: str) -> str:
     if "`carina " not in text or _source.get() not in _SLASHED:
         return text
     return _CLAUSE.sub(_from_server, _COMMAND.sub(_slash, text))
+
+
+def in_chat(text: str, known: Collection[str]) -> str:
+    """A text with its commands as they are typed in a chat, where those that begin with a known word work."""
+    return _COMMAND.sub(lambda found: f"`/{found[1]}`" if found[1].split()[0] in known else found[0], text)
 
 
 def _slash(found: re.Match[str]) -> str:

@@ -376,8 +376,7 @@ class FallbackModel(ModelWrapper):
             except ModelError as error:
                 self._troubles[link.name] = error.trouble
                 said = without_echo(error.said, request)
-                reason, kind = error.reason, type(error).__name__
-                _log.warning("model_failed", model=link.name, kind=kind, reason=reason, said=said)
+                _log.warning("model_failed", model=link.name, kind=str(error.trouble), reason=error.reason, said=said)
                 failed.append(error)
                 if link is self._links[-1] or (request.compactable and isinstance(error, ContextTooLong)):
                     raise

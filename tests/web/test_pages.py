@@ -208,11 +208,17 @@ async def test_a_command_after_a_slash_is_done_in_the_chat(s: Site) -> None:
         ("/TASKS", "- pay rent"),
         ("/tasks done rent", "Done: pay rent"),
         ("/tasks done gym", "There is no task “gym” here."),
-        ("/events add dinner on Friday", 'href="/commands/events.add"'),
+        ("/events add dinner on Friday", "When is missing.\nWhen: When it starts"),
+        ("/events add dinner on Friday", 'href="/commands/events.add?title=dinner+on+Friday"'),
         ("/remind me", 'href="/commands/remind.me"'),
         ("/remind me call mom in 20 minutes", "I will tell you at the terminal, in"),
+        ("/status now", "This command does not take “now”."),
+        ("/tasks add pay --due Friday", "Options do not work in this chat."),
         ("/privacy erase", 'href="/commands/privacy.erase"'),
-        ("/task", "There is no /task in this chat."),
+        ("/taks", "There is no /taks in this chat. Did you mean /tasks?"),
+        ("/budget", "/budget list: List budgets and what is left"),
+        ("/agent show Nobody", "There is no agent “Nobody”."),
+        ("/facts confirm tea", "There is no fact “tea” here."),
         ("/agent export Carina", "[[agents]]"),
         ("/help", "a slash, such as /tasks"),
     ):
@@ -222,6 +228,13 @@ async def test_a_command_after_a_slash_is_done_in_the_chat(s: Site) -> None:
     assert await s.call("inbox.list") == [], "nothing was said to the agent"
     await said(s, " /tasks")
     assert len(await s.call("inbox.list")) == 1
+
+
+async def test_a_field_of_a_form_that_is_emptied_is_removed(s: Site) -> None:
+    task = (await s.call("tasks.add", title="pay rent", due="Friday"))["id"]
+    changed = await s.post(f"/commands/tasks.change?task={task}&due=2030-01-01&notes=", task=task, due="", notes="")
+    assert "Changed: pay rent" in changed.text
+    assert (await s.call("tasks.list"))[0]["due"] is None
 
 
 async def test_a_command_that_is_sent_again_because_no_answer_came_is_done_once(s: Site) -> None:
@@ -790,8 +803,8 @@ async def test_what_was_decided_is_one_line_and_the_record_says_what_was_answere
     assert f"{agent} is asking for your approval</b>{words}" in (await demo.get("/")).text
     page = (await demo.post("/approvals", op="approve", request=asked[0]["id"])).text
     assert page.count("Allow once</button>") == 1
-    assert f"<bdi>{asked[0]['tool']}</bdi>: the agent has not done it yet" in page
-    assert f"answered</span> <bdi>{asked[0]['tool']}</bdi>: Allow once" in page
+    assert "<bdi>long-term memory</bdi>: the agent has not done it yet" in page
+    assert "answered</span> <bdi>long-term memory</bdi>: Allow once" in page
     assert "Allowed once by Robin" in page
     assert "<b>1</b><span>waiting for your approval" in (await demo.get("/")).text
 

@@ -185,7 +185,9 @@ def cancel(tx: Tx, reminder: Reminder, now: datetime) -> None:
 
 def find(found: list[ListedReminder], which: str, zone: str) -> Reminder:
     """The reminder that a text refers to. Raises Refused."""
-    due: dict[int, str] = {each.reminder.id: f", {clock_words(each.next_at, zone)}" for each in found if each.next_at}
+    due: dict[int | str, str] = {
+        each.reminder.id: f", {clock_words(each.next_at, zone)}" for each in found if each.next_at
+    }
     none = gettext_noop("There is no open reminder “{which}” here.")
     several = gettext_noop("Several reminders match “{which}”. Choose one: {listed}.")
     return find_one([each.reminder for each in found], which, lambda each: each.text, none, several, due)

@@ -32,7 +32,7 @@ _DEADLINE = re.compile(
     r"[\s,]+(?:due|by|until|fällig|bis|spätestens)(?:\s(?:by|on|am|zum|spätestens))?$", re.IGNORECASE
 )
 """Words that say that the date behind them is the deadline."""
-_TIMES: Mapping[int, str] = {}  # if nothing is due
+_TIMES: Mapping[int | str, str] = {}  # if nothing is due
 
 
 class TaskChanges(Struct, frozen=True):
@@ -68,11 +68,16 @@ class TaskChanges(Struct, frozen=True):
 
 class HasId(Protocol):
     @property
-    def id(self) -> int: ...
+    def id(self) -> int | str: ...
 
 
 def find_one(
-    found: Sequence[N], which: str, words: Callable[[N], str], none: str, several: str, due: Mapping[int, str] = _TIMES
+    found: Sequence[N],
+    which: str,
+    words: Callable[[N], str],
+    none: str,
+    several: str,
+    due: Mapping[int | str, str] = _TIMES,
 ) -> N:
     """The item with this number or text, or with part of it; else raises Refused with `none` or `several`.
 

@@ -215,6 +215,11 @@ def _argument_lines(arguments: str) -> str:
     return "\n".join("".join(_visibly(each)) for each in lines) or visible_text(arguments)
 
 
+def visible_values(arguments: str) -> dict[str, str]:
+    """Each argument with every character visible."""
+    return {name: "".join(_visibly(_text(value))) for name, value in parsed(arguments).items()}
+
+
 def visible_text(arguments: str) -> str:
     """Arguments with every character visible and none that ends their code block; still the same JSON."""
     try:

@@ -15,6 +15,7 @@ from bot.errors import CallError
 from bot.interfaces.cli import streams
 from bot.interfaces.cli.manifest import Entry, Manifest, ParameterEntry, Tree, place
 from bot.interfaces.control.client import View
+from bot.interfaces.headings import HEADINGS
 from bot.interfaces.version import version
 from memory.store.records import replace
 from texts import _, gettext_noop, language, number_text, sentence
@@ -31,21 +32,6 @@ HELP = gettext_noop(
     "Run and talk to agents that remember. Without a command, this starts the service, or a "
     "chat if no front end is configured and this is a terminal."
 )
-HEADINGS = {
-    gettext_noop("Everyday use"): ("chat", "remind", "tasks", "events", "search", "why", "summary", "status"),
-    gettext_noop("What agents know"): (
-        *("memory", "facts", "archival", "graph", "context", "folder", "project", "dream"),
-    ),
-    gettext_noop("You"): ("privacy", "language", "quiet", "state", "link", "retry"),
-    gettext_noop("Agents"): ("agent", "group", "model", "coord", "source", "activity", "cost", "budget"),
-    gettext_noop("Who may do what"): ("people", "pair", "mode", "permits", "approve", "deny", "token"),
-    gettext_noop("Running Carina"): (
-        *("init", "run", "demo", "dashboard", "doctor", "settings", "config", "constellation", "jobs", "inbox"),
-        *("outbox", "halt", "restart", "service", "bluesky", "invite-url", "mcp", "uninstall"),
-    ),
-    gettext_noop("Files"): ("backup", "export", "import", "car", "db"),
-}
-"""The commands as `carina --help` lists them."""
 EPILOG = gettext_noop(
     "Exit codes: 0 success; 1 failure; 2 wrong command or configuration; 3 run `carina db migrate` first."
 )
@@ -53,6 +39,10 @@ EPILOG = gettext_noop(
 
 class _SuggestingGroup(click.Group):
     """A group that suggests a similar name for an unknown command."""
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        del ctx
+        return [_("[OPTIONS]"), _("COMMAND [ARGS]...")]
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -196,6 +186,9 @@ class _Command(click.Command):
         ctx.allow_extra_args = True
         try:
             super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            near = [each for each in error.possibilities or () if each != "--help"]  # it resembles nearly every option
+            raise click.NoSuchOption(error.option_name, possibilities=near, ctx=error.ctx) from None
         except click.MissingParameter as error:
             raise click.UsageError(self._missing(error.param)) from None
         except click.BadParameter as error:
@@ -214,6 +207,10 @@ class _Command(click.Command):
                 )
             )
         return ctx.args
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        _options, *others = super().collect_usage_pieces(ctx)
+        return [_("[OPTIONS]"), *others]
 
     def _missing(self, missing: click.Parameter | None) -> str:
         told = next((each for each in self._entry.parameters if missing and each.name == missing.name), None)

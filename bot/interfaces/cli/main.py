@@ -70,7 +70,7 @@ def run(arguments: Sequence[str]) -> int:
         return code if isinstance(code, int) else 0
     except click.ClickException as error:
         if "--json" in arguments:
-            _print_problem(error.format_message(), error.exit_code)
+            _print_problem(error.format_message(), 400)
         else:
             error.show()
         return error.exit_code
@@ -83,15 +83,19 @@ def run(arguments: Sequence[str]) -> int:
     except (CallError, UserError, StoreError, CommandFailed) as error:
         code = error.code if isinstance(error, CommandFailed) else 2 if isinstance(error, CallError) else 1
         if "--json" in arguments:
-            _print_problem(error_text(error), code)
+            _print_problem(error_text(error), 409 if isinstance(error, _NobodyToAsk) else 422 if code == 1 else 400)
         else:
             click.echo(streams.wrapped(f"carina: {error_text(error)}"), err=True)
         return code
 
 
-def _print_problem(words: str, code: int) -> None:
+class _NobodyToAsk(CallError):
+    """A command that has to be confirmed runs where nobody can be asked."""
+
+
+def _print_problem(words: str, status: int) -> None:
     """Print an error in the form of the HTTP API, for a program that reads standard error."""
-    told = problem_details(422 if code == 1 else 400, words, "Not done")
+    told = problem_details(status, words, "" if status == 409 else "Not done")
     click.echo(json.dumps(told, ensure_ascii=not streams.says_everything()), err=True)
 
 
@@ -163,10 +167,11 @@ def _look(view: View, name: str, **arguments: Any) -> Any:
 def _ask(question: str) -> None:
     """Ask for confirmation. Raises CallError if nobody can be asked, UserError on a no."""
     if not streams.is_interactive():
-        raise CallError(_("{question} There is nobody to ask here. Add --yes to confirm.", question=question))
+        raise _NobodyToAsk(_("{question} There is nobody to ask here. Add --yes to confirm.", question=question))
     sure, question = None, streams.wrapped(_("{question} [y/N]", question=question))
     while sure is None:
         sure = streams.parse_yes(click.prompt(question, default="n", show_default=False))
+        question = _("Answer y or n.")
     if not sure:
         raise UserError("Nothing was done.")
 

@@ -1,21 +1,23 @@
 """Chat with any agent or group in the browser; answers are shown while they are written."""
 
 import asyncio
+import difflib
 import json
 import re
-from collections.abc import AsyncIterator
-from urllib.parse import quote
+from collections.abc import AsyncIterator, Collection, Sequence
+from urllib.parse import quote, urlencode
 
 from starlette.datastructures import UploadFile
 from starlette.responses import HTMLResponse, Response
 
 from bot.interfaces.web.conversations import Answer, AnswerStage, Conversation, PartialAnswer
 from bot.interfaces.web.refusals import Refusal
-from bot.interfaces.web.render import render
+from bot.interfaces.web.render import field_label, render
 from bot.interfaces.web.request import FAILURES, Context, arguments, offered, outcome
 from bot.interfaces.web.request_checks import MOST_WITH_FILES
 from bot.services.caller import PlaceScope, Via
 from bot.services.idempotent_requests import IdempotentRequest, StoredResponse
+from bot.services.registry import Operation, Parameter
 from bot.services.results import Result
 from memory.people.audience import OWNER, Scope
 from memory.people.web_keys import RequestState
@@ -23,7 +25,7 @@ from memory.queue.payloads import Attachment
 from memory.store.records import replace
 from sources.api import DASHBOARD
 from sources.attachments import PICTURES, received
-from texts import _, error_text, gettext_noop
+from texts import _, error_text, gettext_noop, in_chat
 
 _LINES = 200
 _KEY = re.compile(r"[0-9a-f]{32}")
@@ -87,14 +89,13 @@ async def _run(ctx: Context, words: list[str], key: str) -> dict[str, str]:
     known |= {each.name.rpartition(".")[0]: each for each in known.values() if each.default}
     size = next((size for size in (3, 2, 1) if ".".join(words[:size]) in known), 0)
     if not size:
-        text = _HELP if words[0] == "help" else _NO_COMMAND
-        return {"words": _(text, word=words[0], meant=""), "to": "/commands", "label": _("Commands")}
+        return {"words": _instead(words[0], known.values()), "to": "/commands", "label": _("Commands")}
     declared, rest = known[".".join(words[:size])], " ".join(words[size:])
     needed = [each for each in declared.parameters if each.required]
     takes = needed or [each for each in declared.taken(Via.WEB) if each.positional]
-    if declared.asks or bool(rest) < len(needed) or (rest and not takes) or "--" in rest:
-        form = {"to": f"/commands/{declared.name}", "label": _(declared.summary)}
-        return {"words": _("This command needs more than a line:"), **form}
+    if why := _form_needed(declared, rest, needed[bool(rest) :], bool(takes)):
+        given = f"?{urlencode({takes[0].name: rest})}" if rest and takes and "--" not in rest else ""
+        return {"words": why, "to": f"/commands/{declared.name}{given}", "label": _(declared.summary)}
     once = None
     if declared.changes and key and ctx.key is not None:
         once = IdempotentRequest.of(ctx.key.id, key, " ".join(words).encode())
@@ -109,7 +110,30 @@ async def _run(ctx: Context, words: list[str], key: str) -> dict[str, str]:
             await ctx.web.once.end(once, (200, told.encode()))
     else:
         told = _("This was sent before. Check whether it was done.")
-    return {"words": told, "to": "", "label": ""}
+    return {"words": in_chat(told, {each.words[0] for each in known.values()}), "to": "", "label": ""}
+
+
+def _instead(word: str, known: Collection[Operation]) -> str:
+    """What to type instead of a word that names no command: one of its group, or a similar one."""
+    if word == "help":
+        return _(_HELP)
+    if below := {each.name: each for each in known if each.words[0] == word}:
+        lines = (f"/{' '.join(each.words)}: {_(each.summary)}" for _name, each in sorted(below.items()))
+        return "\n".join([_("Choose one of these commands:"), *lines])
+    near = difflib.get_close_matches(word, {"help", *(each.words[0] for each in known)}, n=1)
+    return _(_NO_COMMAND, word=word, meant=_(" Did you mean {meant}?", meant=f"/{near[0]}") if near else "")
+
+
+def _form_needed(declared: Operation, rest: str, missing: Sequence[Parameter], takes: bool) -> str:
+    """Why a command cannot be run from a line but has to be run in its form; empty if it can."""
+    if "--" in rest:
+        return _("Options do not work in this chat. Use the form:")
+    if rest and not takes:
+        return _("This command does not take “{words}”.", words=rest)
+    if missing:
+        name = field_label(missing[0].name)
+        return "\n".join((_("{argument} is missing.", argument=name), f"{name}: {_(missing[0].help)}"))
+    return _("This command asks before it does something. Use the form:") if declared.asks else ""
 
 
 async def _composed(ctx: Context) -> tuple[dict[str, str], list[Attachment]]:

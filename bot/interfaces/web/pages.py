@@ -12,10 +12,12 @@ from urllib.parse import urlencode
 from msgspec import Struct
 from starlette.responses import Response
 
+from bot.interfaces.headings import HEADINGS
 from bot.interfaces.web.recent_logs import components, tail
 from bot.interfaces.web.refusals import Refusal
 from bot.interfaces.web.request import FAILURES, Context, arguments, offered, outcome, told
 from bot.interfaces.web.request_checks import OWN_PAGE
+from bot.services import titles
 from bot.services.caller import Via
 from bot.services.memory.context import Preview
 from bot.services.people.approvals import RequestRow
@@ -30,6 +32,7 @@ from memory.queue import inbox
 from memory.store.ids import MessageId, text_mark
 from scheduler.descriptions import time_words
 from scheduler.zones import zone_of
+from sources.api import DASHBOARD, SOURCE
 from texts import DAY_END, _, language
 
 _DAYS = (1, 7, 30, 90)
@@ -73,10 +76,8 @@ async def overview(ctx: Context) -> Response:
     )
     soon = ctx.web.clock() + _SOON
     budget = next((each for each in budgets if (each.of, each.each) == ("constellation", "day") and each.usd), None)
-    if budget is not None:  # of a day in UTC
-        cost = budget.usd - budget.usd_left
-    else:
-        cost = 0.0 if isinstance(week, str) else week.rows[-1].cost_usd
+    today = 0.0 if isinstance(week, str) else week.rows[-1].cost_usd
+    cost = today if budget is None else budget.usd_spent  # of a day in UTC
     return ctx.page(
         "overview.html", title=_("Overview"), service=status, cost=cost, budget=budget,
         week=None if isinstance(week, str) else week,
@@ -255,7 +256,10 @@ async def context(ctx: Context) -> Response:
     }
     found, of = await ctx.call("context"), asked.get("agent", "")
     places = [*await ctx.web.services.registry.suggest("agent.preview", "place", ctx.caller(), {})]
-    place = asked.get("place") or (places[0][0] if places and of else "")
+    own = next(
+        (id_ for id_, _name in places if id_.startswith(f"{SOURCE}:{DASHBOARD}/")), places[0][0] if places else ""
+    )
+    place = asked.get("place") or (own if of else "")
     seen = {"place": place, "agent": of, "person": asked.get("person", "")}
     preview = await ctx.try_call("agent.preview", **seen, **change) if place else None
     before = await ctx.try_call("agent.preview", **seen) if place and change else None
@@ -295,9 +299,15 @@ async def settings(ctx: Context) -> Response:
 
 
 async def commands(ctx: Context) -> Response:
+    """Every command, in the order of `carina --help`."""
     found = sorted(offered(ctx).values(), key=lambda each: each.name)
     groups = {name: list(each) for name, each in groupby(found, key=lambda each: each.words[0])}
-    return ctx.page("commands.html", title=_("Commands"), groups=groups)
+    told, parts = titles(), dict[str, tuple[list[Operation], dict[str, list[Operation]]]]()
+    for part, names in HEADINGS.items():
+        there = [name for name in names if name in groups]
+        alone = [each for name in there if name not in told for each in groups[name]]
+        parts[part] = alone, {told[name]: groups[name] for name in there if name in told}
+    return ctx.page("commands.html", title=_("Commands"), parts=parts)
 
 
 async def command(ctx: Context) -> Response:
@@ -305,7 +315,7 @@ async def command(ctx: Context) -> Response:
     form = await ctx.form() if ctx.request.method == "POST" else dict(ctx.request.query_params)
     done, shown = dict[str, Any](), ""
     if ctx.request.method == "POST" or not (declared.changes or any(each.required for each in declared.parameters)):
-        came = await ctx.act(declared.name, arguments(declared, form), form)
+        came = await ctx.act(declared.name, arguments(declared, form, before=ctx.request.query_params), form)
         shown = came.document if isinstance(came, Result) else ""
         if isinstance(came, Result) and not declared.changes:
             shown = shown or await ctx.words(came, numbered=True)
@@ -313,7 +323,7 @@ async def command(ctx: Context) -> Response:
             done = await told(ctx, came)
     return ctx.page(
         "command.html", title=_(declared.summary), declared=declared, fields=declared.taken(Via.WEB), form=form,
-        shown=shown, known=await _known(ctx, declared, form), **done,
+        shown=shown, query=ctx.request.url.query, known=await _known(ctx, declared, form), **done,
     )  # fmt: skip
 
 

@@ -209,6 +209,7 @@ def environment() -> Environment:
         "category": category_name,
         "source": source_name,
         "bdi": bdi,
+        "called_in": lambda name, called: called.get(name, name),
         "mark": text_mark,
         "moment": from_text,
     }

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -187,12 +188,14 @@ def offered(ctx: Context) -> dict[str, Operation]:
     return {each.name: each for each in there if each.name not in on_disk}
 
 
-def arguments(declared: Operation, form: Mapping[str, str], via: Via = Via.WEB) -> dict[str, Any]:
-    """The form's values as arguments of the operation; empty fields are omitted."""
+def arguments(
+    declared: Operation, form: Mapping[str, str], via: Via = Via.WEB, before: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, Any]:
+    """The form's values as arguments of the operation; empty fields are omitted, unless they had a value `before`."""
     given: dict[str, Any] = {}
     for each in declared.taken(via):
         text = form.get(each.name)
-        if text is None or (text == "" and not each.required and not each.piped):
+        if text is None or (text == "" and not each.required and not each.piped and not before.get(each.name)):
             continue
         match each.kind:
             case "many":

@@ -76,6 +76,7 @@ class BudgetRow(Row):
     """The subject in words; empty if only an id is known."""
     each: str = Field(validation_alias="limit.period")
     usd: float | None = Field(validation_alias="limit.usd")
+    usd_spent: float = Field(validation_alias="spent.usd")
     usd_left: float | None
     tokens: int | None = Field(validation_alias="limit.tokens")
     tokens_left: int | None

@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
+from bot.agents.agenda.tasks import find_one
 from bot.agents.permissions import who_may
 from bot.agents.permissions.who_may import Action, Change, MemoryRights
 from bot.errors import UserError
@@ -34,8 +35,11 @@ from texts import _, gettext_noop
 _MOST, _SUGGESTED = 1_000, 100
 _SHOWN = 200  # length of an entry in a list
 
+_NO_ENTRY = gettext_noop("There is no entry “{which}” here.")
+_SEVERAL_ENTRIES = gettext_noop("Several entries match “{which}”. Choose one: {listed}.")
+
 _Agent = Annotated[str, Param("Only this agent's memory", metavar="NAME", suggests="agents")]
-_Which = Annotated[str, Param("Entry, by its label or as listed", example="dentist", suggests="entries")]
+_Which = Annotated[str, Param("Words from the entry, its label or its number", example="dentist", suggests="entries")]
 _Limit = Annotated[int, Field(ge=1, le=_MOST), Param("Maximum number to show, newest first", metavar="ROWS")]
 _Audience = Annotated[str, Param("Who can see it", example="public", metavar="AUDIENCE", suggests="audiences")]
 
@@ -214,6 +218,7 @@ def _keeper(rows: Rows, name: str, person: PersonId) -> Agent:
 
 
 def _entry(rows: Rows, agent: str, label: str, scope: Scope) -> Entry:
+    """The entry with this label, number or text, or with part of its text. Raises UserError, Refused."""
     found = dict[EntryId, tuple[Agent, Entry]]()
     for of in agents_called(rows, agent):
         with contextlib.suppress(EntryNotFound):
@@ -224,7 +229,8 @@ def _entry(rows: Rows, agent: str, label: str, scope: Scope) -> Entry:
     if not found:
         if (whole := entries.ending(rows, label, scope)) is not None:
             return _entry(rows, agent, whole, scope)
-        raise UserError("There is no entry “{label}” here. `carina archival list` shows them.", label=label)
+        every = [each for of in agents_called(rows, agent) for each in entries.latest(rows, of.id, scope, _MOST)]
+        return find_one(every, label, lambda each: each.content, _NO_ENTRY, _SEVERAL_ENTRIES)
     if len(found) > 1:
         named = ((code(each, found), of.name) for each, (of, _entry) in found.items())
         which = ", ".join(_("{id} of {agent}", id=f"#{end}", agent=name) for end, name in named)

@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
+from bot.agents.agenda.tasks import find_one
 from bot.agents.permissions.who_may import Action, Change, MemoryRights
 from bot.errors import UserError
 from bot.services.caller import Caller
@@ -25,9 +26,9 @@ from memory.store.errors import Refused
 from memory.store.ids import FactId, PersonId, SessionId, snowflakes
 from memory.store.row_mapper import ending
 from sources.text import one_line
-from texts import _, source
+from texts import _, gettext_noop
 
-_Which = Annotated[str, Param("Fact, as listed", example="856122", metavar="NUMBER", suggests="facts")]
+_Which = Annotated[str, Param("Words from the fact, or its number", example="peanuts", suggests="facts")]
 _Agent = Annotated[str, Param("Name of the agent", metavar="NAME", suggests="agents")]
 _Words = Annotated[str, Field(min_length=1, max_length=fact_extraction.LONGEST)]
 _Mine = Annotated[bool, Param("Show only facts learned from you")]
@@ -38,6 +39,8 @@ _Category = Annotated[
     Category | None,
     Param("What kind of fact it is (default: chosen from its wording)", labels={"lesson_learned": "Note"}),
 ]
+_NO_FACT = gettext_noop("There is no fact “{which}” here.")
+_SEVERAL_FACTS = gettext_noop("Several facts match “{which}”. Choose one: {listed}.")
 _Text = Annotated[_Words, Param("What is true instead", example="I'm allergic to walnuts.")]
 
 
@@ -186,9 +189,6 @@ def _statement(given: str, category: Category | None) -> Statement:
 
 
 def _get(rows: Rows, which: str, scope: Scope) -> Fact:
+    """The fact with this number or text, or with part of it. Raises Refused."""
     found = facts.get(rows, FactId(ending(rows, "facts", which)), scope)
-    if found is None and source() == "discord":  # its lists show no numbers
-        raise Refused("There is no fact “{number}” here. Choose one of the suggestions.", number=which[:40])
-    if found is None:
-        raise Refused("There is no fact “{number}” here. `carina facts list` shows them.", number=which[:40])
-    return found
+    return found or find_one(facts.listing(rows, scope), which, lambda each: each.text, _NO_FACT, _SEVERAL_FACTS)

@@ -1,6 +1,7 @@
 """Requests and permissions of agents: answered from all interfaces, granted, revoked, and their log."""
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Annotated, Any, ClassVar, Literal
@@ -113,7 +114,7 @@ class RequestRow(Row):
             request,
             agent=agents.agent(rows, request.agent).name,
             subject=_subject(rows, request.subject),
-            reason=_(request.reason),
+            reason=re.sub(rf"\b{re.escape(request.tool)}\b", _("“{text}”", text=called), _(request.reason)),
             person=person_named(rows, request.person, _OWNERS) if request.person else "",
             place=place_title(place_named(rows, request.place, _OWNERS)),
             words=approval_cards.in_words(request, target_named(rows, request)) if readable else "",
@@ -210,6 +211,8 @@ class RequestDetails(Result):
     id: str
     text: str
     arguments: str
+    given: dict[str, str] = Field(exclude=True)
+    """Each argument with every character visible; empty if they are hidden or damaged."""
     words: str = Field(exclude=True)
     waiting: bool = Field(exclude=True)
 
@@ -233,13 +236,15 @@ class PermitAnswer(Result):
 
 class RecordRow(Row):
     values: dict[str, Any]
+    tool: str = Field(exclude=True)
+    """What people read in place of the tool's name."""
 
     @classmethod
-    def of(cls, rows: Rows, line: Mapping[str, Any]) -> "RecordRow":
+    def of(cls, rows: Rows, line: Mapping[str, Any], tool: str) -> "RecordRow":
         """The log entry, with the latest name of whoever decided."""
         person = line["person_id"]
         called = person_called(rows, PersonId(person), _OWNERS) if person else ""
-        return cls(values={**line, "called": called})
+        return cls(values={**line, "called": called}, tool=tool)
 
     def line(self, markup: Markup) -> str:
         about = filter(None, (self.values[name] for name in ("event", "tool", "called", "detail")))
@@ -339,7 +344,9 @@ class Approvals(Service, frozen=True):
 
     @operation("permits.audit", "Show all requests, decisions and uses, newest first", Action.AUDIT, AT_TERMINAL)
     def read_record(self, rows: Rows, _caller: Caller, limit: _Limit = 100) -> Record:
-        found = (RecordRow.of(rows, line) for line in permission_requests.record(rows, limit))
+        lines = permission_requests.record(rows, limit)
+        tools = ((line, line["tool"] and self._called(rows, line["agent_id"], line["tool"])) for line in lines)
+        found = (RecordRow.of(rows, line, tool) for line, tool in tools)
         return Record.of(found, _("There have been no requests."))
 
     @operation("permits.grant", "Give an agent a permission in advance", Action.GRANT)
@@ -408,7 +415,8 @@ class Approvals(Service, frozen=True):
         text = _("`{tool}`\n{reason}\n{stands}", tool=found.tool, reason=_(found.reason), stands=stands)
         words = "" if private else approval_cards.in_words(found, target_named(rows, found))
         exact = hidden if private else approval_cards.visible_text(found.arguments)
-        return RequestDetails(id=str(found.id), text=text, arguments=exact, words=words, waiting=waiting)
+        given = {} if private else approval_cards.visible_values(found.arguments)
+        return RequestDetails(id=str(found.id), text=text, arguments=exact, given=given, words=words, waiting=waiting)
 
     async def _answer(self, caller: Caller, request: str, verdict: Verdict) -> PermitAnswer:
         number = await self.database.read(lambda rows: ending(rows, "permission_requests", request))

@@ -431,7 +431,10 @@ class Privacy(Struct, frozen=True):
         whose = await self._meant(caller, person)
         if not caller.sure:
             seen = await self.see(caller, person)
-            caller.confirm("\n".join([*seen.held(Plain("UTC", self.clock())), _(_SURE)]))
+            head, *held = seen.held(Plain("UTC", self.clock()))
+            if not held:  # then the head says so
+                raise UserError(head)
+            caller.confirm("\n".join([head, *held, _(_SURE)]))
         done = await self.eraser.erase_all(self.people.selves(whose), caller.person)
         first, *others = map(Receipt.of, done)
         return first.model_copy(update={"others": tuple(others)})

@@ -84,12 +84,20 @@ class AddTask(Arguments):
 class ChangeTask(Arguments):
     task: _Task
     title: Annotated[_Words, Param("New title", metavar="TEXT")] = ""
-    notes: Annotated[str, Field(max_length=4_000), Param("Notes about the task, or “none”", metavar="TEXT")] = ""
+    notes: Annotated[str | None, Field(max_length=4_000), Param("Notes about the task, or “none”", metavar="TEXT")] = (
+        None
+    )
     state: _State = None
     priority: Annotated[Priority | None, Param("How urgent it is")] = None
-    due: Annotated[str, Field(max_length=200), Param("Due date, such as “Friday at 18:00”, or “none”")] = ""
-    under: Annotated[_Words, Param("New parent task, or “none”", metavar="TASK", suggests="tasks")] = ""
-    after: Annotated[_Words, Param("Task that must be done first, or “none”", metavar="TASK", suggests="tasks")] = ""
+    due: Annotated[str | None, Field(max_length=200), Param("Due date, such as “Friday at 18:00”, or “none”")] = None
+    under: Annotated[
+        str | None, Field(max_length=300), Param("New parent task, or “none”", metavar="TASK", suggests="tasks")
+    ] = None
+    after: Annotated[
+        str | None,
+        Field(max_length=300),
+        Param("Task that must be done first, or “none”", metavar="TASK", suggests="tasks"),
+    ] = None
     field: Annotated[tuple[str, ...], Param("Custom field; without a value, it is removed", metavar="NAME=VALUE")] = ()
 
 
@@ -188,10 +196,10 @@ class TaskLists(ZonedService, frozen=True):
         now, zone = self.clock(), self.zone_of(tx, caller)
         found = self._reach(tx, caller, done=arguments.state is Status.OPEN)
         task = find_task(found, arguments.task)
-        due = "" if arguments.due == typed_due(TaskRow.of(task, zone).due) else arguments.due
+        due = None if arguments.due == typed_due(TaskRow.of(task, zone).due) else arguments.due
         wanted = TaskChanges(
-            arguments.title, arguments.notes, arguments.state, arguments.priority, due,
-            under=arguments.under, after=arguments.after, fields=_fields(arguments.field),
+            arguments.title, _changed(arguments.notes), arguments.state, arguments.priority, _changed(due),
+            under=_changed(arguments.under), after=_changed(arguments.after), fields=_fields(arguments.field),
         )  # fmt: skip
         same = {"title": task.title, "notes": task.notes, "fields": tasks.with_fields(task, {})}
         changed = wanted.columns(tx, task, _alike(found, task), now, zone).items()
@@ -294,6 +302,11 @@ class TaskLists(ZonedService, frozen=True):
 def _alike(found: Sequence[Task], task: Task) -> list[Task]:
     """The tasks that a task may become a step of, or wait for."""
     return [each for each in found if each.shared == task.shared]
+
+
+def _changed(given: str | None) -> str:
+    """A value as `TaskChanges` has it, where an empty one stays: an emptied one is removed."""
+    return "" if given is None else given or NONE
 
 
 def _fields(given: Sequence[str]) -> dict[str, str]:

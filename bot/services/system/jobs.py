@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar
 from msgspec import Struct
 from pydantic import Field
 
+from bot.agents.agenda.tasks import find_one
 from bot.agents.permissions.who_may import Action
 from bot.agents.turn_events import ToolCallCompleted, TurnEvent
 from bot.errors import UserError
@@ -51,12 +52,14 @@ class BuiltInJob(Struct, frozen=True):
     trigger: Trigger
 
 
+_NO_JOB = gettext_noop("There is no job “{which}”.")
+_SEVERAL_JOBS = gettext_noop("Several jobs match “{which}”. Choose one: {listed}.")
 _Done = Annotated[bool, Param("Include finished jobs")]
-_Job = Annotated[str, Param("Job, as listed", example="backup", suggests="jobs")]
-_Active = Annotated[str, Param("Job, as listed", example="backup", suggests="active jobs")]
+_Job = Annotated[str, Param("Words from the job", example="backup", suggests="jobs")]
+_Active = Annotated[str, Param("Words from the job", example="backup", suggests="active jobs")]
 _Paused = Annotated[
     str,
-    Param("Job, as listed (default: all that an import paused)", positional=True, suggests="paused jobs"),
+    Param("Words from the job (default: all that an import paused)", positional=True, suggests="paused jobs"),
 ]
 
 
@@ -133,7 +136,8 @@ class JobRow(Row):
         if self.next and not self.overdue and moment_text(self.next) in self.plan:
             following = ""  # it runs once, and the plan says when
         state, plan = _(self.state), markup.text(self.plan)
-        name = f"{_short(self.id)}, " if markup.number(self.id) else ""
+        several = ":" in self.id  # others are alone of their kind
+        name = f"{_short(self.id)}, " if several and markup.number(self.id) else ""
         return f"{markup.text(self.title)} ({markup.text(name)}{state}): {plan}{following}{last}{detail}"
 
 
@@ -234,9 +238,10 @@ class Schedule(Service, frozen=True):
         return [JobRow.of(each, _own_words(rows, caller, each), self.clock()) for each in found]
 
     def _change(self, tx: Tx, job: str, caller: Caller, act: str, work: Callable[[Job], bool]) -> Job:
-        alike = [each for each in jobs.listing(tx, _LISTED) if _short(each.id) == job]
-        if (found := jobs.get(tx, job) or (alike[0] if len(alike) == 1 else None)) is None:
-            raise UserError("There is no job “{job}”. `carina jobs list` shows them.", job=job)
+        every = list(jobs.listing(tx, _LISTED))
+        alike = [each for each in every if _short(each.id) == job]
+        named = jobs.get(tx, job) or (alike[0] if len(alike) == 1 else None)
+        found = named or find_one(every, job, lambda each: _called(tx, caller, each), _NO_JOB, _SEVERAL_JOBS)
         if found.status not in (Status.ACTIVE, Status.PAUSED) or not work(found):
             told = {"job": _called(tx, caller, found), "state": _(_state(found))}
             raise UserError("“{job}” is {state}, so nothing was changed.", **told)

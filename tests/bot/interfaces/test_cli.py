@@ -268,6 +268,8 @@ def test_without_standard_input_a_chat_ends_at_once_and_nobody_is_asked(tmp_path
     done = shell(tmp_path, "$carina chat <&-")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     shell(tmp_path, "$carina privacy erase <&-").refused("There is nobody to ask here. Add --yes to confirm.", code=2)
+    told = json.loads(shell(tmp_path, "$carina privacy erase --json <&-").stderr)
+    assert (told["status"], told["title"]) == (409, "Confirmation needed")
     shell(tmp_path, "$carina privacy erase discord:1 <&-").refused("Nothing has ever been kept about discord:1.")
 
 

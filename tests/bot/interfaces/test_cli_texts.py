@@ -117,6 +117,7 @@ def test_nobody_is_known_under_a_wrong_id(here: Here) -> None:
     for command, exit_code, status, detail in (
         ("privacy see discord:8 --json", 1, 422, words),
         ("remind list 7 --json", 2, 400, "This command does not take “7”."),
+        ("remind list --when 5 --json", 2, 400, "No such option"),
         ("remind lits --json", 2, 400, "There is no command “lits”. Did you mean list?"),
     ):
         done = here(command)

@@ -17,11 +17,12 @@ from pydantic import SecretStr
 from bot.agents.permissions.who_may import Action
 from bot.errors import UserError
 from bot.interfaces.cli import generate, main, streams
-from bot.interfaces.cli.commands import HEADINGS, Commands
+from bot.interfaces.cli.commands import Commands
 from bot.interfaces.cli.manifest import manifest
 from bot.interfaces.control import operations
 from bot.interfaces.control.client import Reply, View
 from bot.interfaces.discord import commands as slash
+from bot.interfaces.headings import HEADINGS
 from bot.services import services
 from bot.services.caller import Caller, Location, Via
 from bot.services.registry import Arguments, Options, Param, Registry, Role, operation, operations_of
@@ -104,7 +105,7 @@ def test_the_command_line_and_the_reference_have_it(added: Registry) -> None:
     made.main(["cards", "greet", "Ann", "--twice", "--json"], "carina", standalone_mode=False)
     ((name, given, view),) = asked
     assert (name, given, view.as_json) == ("cards.greet", {"name": "Ann", "twice": True}, True)
-    with pytest.raises(click.UsageError, match=r"^NAME is missing \(Whom to greet\)\.$"):
+    with pytest.raises(click.UsageError, match=r"^NAME is missing\.\nNAME: Whom to greet\.$"):
         made.main(["cards", "greet"], "carina", standalone_mode=False)
 
 
@@ -180,7 +181,7 @@ def test_every_example_is_a_call_that_is_understood(
 def test_help_groups_every_command_once_and_the_everyday_ones_come_first(capsys: pytest.CaptureFixture[str]) -> None:
     names = [name for each in HEADINGS.values() for name in each]
     offered = {entry.name.partition(".")[0] for entry in manifest().operations} | set(manifest().by_hand)
-    assert (missing := offered - {*names}) == set(), f"add {missing} to HEADINGS in bot/interfaces/cli/commands.py"
+    assert (missing := offered - {*names}) == set(), f"add {missing} to HEADINGS in bot/interfaces/headings.py"
     assert sorted(names) == sorted(offered)
     assert main.run(["--help"]) == 0
     said = capsys.readouterr().out

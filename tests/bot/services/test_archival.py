@@ -87,6 +87,16 @@ async def test_the_end_of_an_id_reaches_only_what_may_be_used(of: Entries) -> No
     assert (await of.call("archival.show", entry=kept[-6:]))["text"] == "The owner's key is under the stone."
 
 
+async def test_a_part_of_its_text_names_an_entry_if_no_other_has_it(of: Entries) -> None:
+    for text in ("The stork is back.", "The heron is back."):
+        await of.add(text, agent="Ada")
+    assert (await of.call("archival.show", entry="stork back"))["text"] == "The stork is back."
+    with pytest.raises(UserError, match=r"Several entries match “back”. Choose one: The heron is back.; The stork"):
+        await of.call("archival.delete", entry="back")
+    with pytest.raises(UserError, match="There is no entry “stork” here"):
+        await of.as_(somebody(ANN.id), "archival.show", entry="stork")
+
+
 async def test_a_label_that_two_agents_use_is_not_guessed(of: Entries) -> None:
     kept = [(await of.add(f"{name} has a key.", label="key", agent=name))["id"] for name in ("Ada", "Bea")]
     for ask in ("archival.show", "archival.delete"):

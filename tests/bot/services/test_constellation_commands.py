@@ -91,7 +91,7 @@ WATCH = 'patrols=[{name="watch",cron="@daily",task="look"}]'
 
 def patrols(here: Here) -> list[tuple[str, str]]:
     here("jobs pause backup")
-    line = r"Back up everything \(backup, paused\): .*; no next run$"
+    line = r"Back up everything \(paused\): .*; no next run$"
     assert re.search(line, here("jobs list").stdout, re.MULTILINE)
     found = rows(here, "jobs list")
     return [(job["id"], job["when"]) for job in found if job["id"].startswith("patrol:")]

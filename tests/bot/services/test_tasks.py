@@ -87,6 +87,8 @@ async def test_a_task_that_is_overdue_is_changed_by_a_form_that_shows_when_it_wa
     shown = typed_due(datetime.fromisoformat(row["due"]))
     changed = (await desk("tasks.change", task="buy boxes", due=shown, notes="at the market")).data()
     assert (changed["notes"], changed["due"]) == ("at the market", row["due"])
+    emptied = (await desk("tasks.change", task="buy boxes", due="", notes="")).data()
+    assert (emptied["notes"], emptied["due"], emptied["text"]) == ("", None, "buy boxes")
 
 
 @pytest.mark.parametrize("under", ["move house", "pack books", "buy boxes"])

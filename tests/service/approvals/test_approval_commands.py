@@ -29,9 +29,12 @@ async def test_approve_suggests_what_waits_and_allows_it(asking: Live) -> None:
     card = await t.waiting(t.ana, channel, content, DONE)
     request = t.request_of(content)
     (choice,) = await t.olga.autocomplete("permits approve", "request", "")
-    named = f"long-term memory #{str(request)[-6:]}, asked by Annie: the agent's rules require approval for recall"
+    why = "the agent's rules require approval for “long-term memory”"
+    named = f"long-term memory #{str(request)[-6:]}, asked by Annie: {why}"
     assert (choice.value, choice.name) == (str(request), named)
-    assert [found.value for found in await t.olga.autocomplete("permits approve", "request", "reca")] == [str(request)]
+    assert [found.value for found in await t.olga.autocomplete("permits approve", "request", "long-t")] == [
+        str(request)
+    ]
     assert await t.olga.autocomplete("permits approve", "request", "send") == []
     assert await t.ana.autocomplete("permits approve", "request", "", channel) == []
     refused(

@@ -134,9 +134,11 @@ async def test_everybody_sees_what_they_may_know_and_changes_what_is_theirs(t: L
     chosen = (await other.select(listed, "Choose one", cake)).shown
     refused(await other.press(chosen, "Correct"), "You cannot correct this")
     refused(await t.olga.command("facts forget", {"fact": secret}), "There is no fact")
-    refused(await t.ana.command("facts confirm", {"fact": "cake"}), "There is no fact “cake” here. Choose")
-    assert "`carina facts list` shows them" in await t.service.refused("facts", "confirm", "1")
-    assert "Confirmed" in (await t.ana.command("facts confirm", {"fact": f"#{cake[-6:]}"}, t.general)).text
+    refused(await t.ana.command("facts confirm", {"fact": "a pie"}), "There is no fact “a pie” here. Choose")
+    assert "There is no fact “1” here." in await t.service.refused("facts", "confirm", "1")
+    refused(await t.ana.command("facts confirm", {"fact": "love"}), "Several facts match “love”")
+    for which in (f"#{cake[-6:]}", "apple"):
+        assert "Confirmed" in (await t.ana.command("facts confirm", {"fact": which}, t.general)).text
     now = {"fact": cake, "text": "loves cherry pie"}
     assert "Corrected: loves cherry pie" in (await t.ana.command("facts correct", now, t.general)).text
     assert CAKE not in (await t.ana.command("facts list", None, t.general)).text

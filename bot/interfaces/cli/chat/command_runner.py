@@ -16,7 +16,7 @@ from bot.interfaces.cli.data_folder import locale
 from bot.interfaces.cli.manifest import Entry, Tree, manifest, place
 from bot.interfaces.control.client import View
 from memory.store.records import replace
-from texts import _, gettext_noop, language_of
+from texts import _, gettext_noop, in_chat, language_of
 
 _NOT_HERE = frozenset({"init", "backup.restore", "db.migrate", "restart", "uninstall"})
 """Commands that need a stopped service, or would end the one that the chat uses."""
@@ -82,13 +82,14 @@ class CommandRunner(Struct, frozen=True):
             sure, asked = None, _("{question} [y/N]", question=reply.confirm) + " "
             while sure is None:
                 sure = streams.parse_yes(await self.ask(asked) or "n")
+                asked = _("Answer y or n.") + " "
             if not sure:
                 raise UserError("Nothing was done.")
             return await self._done(entry, arguments, replace(view, sure=True, shown=reply.confirm))
         if reply.error is not None:
-            raise UserError(reply.error)
+            raise UserError(in_chat(reply.error, offered()))
         text = "\n".join(filter(None, (reply.aside, reply.text)))
-        return text if view.as_json else streams.wrapped(text)
+        return text if view.as_json else streams.wrapped(in_chat(text, offered()))
 
 
 def split(words: str) -> list[str]:

@@ -30,16 +30,18 @@
     edge.label.ranked = [edge.from, edge.to];
     edge.label.textContent = list.length <= 12 ? edge.each.relation : ""; svg.append(edge.line, edge.label);
   });
-  /* A label that would cover another is hidden; the labels of these come first, then those with most links. */
+  /* A label that would cover another is put beside its node, or hidden where no side is free; the labels of these come first, then those with most links. */
   const settle = (first) => {
     const rank = (label) => 2 * label.ranked.some((each) => first.has(each)) + !label.classList.contains("rel"), placed = [];
     const links = (label) => Math.max(...label.ranked.map((each) => each.links));
     const labels = [...list.map((each) => each.label), ...edges.map((edge) => edge.label)].filter((label) => label.textContent);
+    const crossed = ({ x, y, width, height }) => list.filter((each) => x < each.x + each.size && each.x - each.size < x + width && y < each.y + each.size && each.y - each.size < y + height).length;
     labels.sort((a, b) => rank(b) - rank(a) || links(b) - links(a)).forEach((label) => {
-      const { x, y, width, height } = label.getBBox();
-      const covered = placed.some((other) => x < other.x + other.width && other.x < x + width && y < other.y + other.height && other.y < y + height);
-      label.classList.toggle("covered", covered);
-      if (!covered) placed.push({ x, y, width, height });
+      const box = (spot) => { Object.entries(spot).forEach(([key, value]) => label.setAttribute(key, value)); return label.getBBox(); };
+      const isFree = ({ x, y, width, height }) => !placed.some((other) => x < other.x + other.width && other.x < x + width && y < other.y + other.height && other.y < y + height);
+      const free = (label.spots ?? [{}]).map((spot) => [spot, box(spot)]).filter(([, there]) => isFree(there)).sort(([, a], [, b]) => crossed(a) - crossed(b))[0];
+      label.classList.toggle("covered", !free);
+      if (free) placed.push(box(free[0]));
     });
   };
   const title = document.querySelector("#chosen"), facts = document.querySelector("#facts");
@@ -56,17 +58,19 @@
   };
   list.forEach((each) => {
     each.g = make("g", { tabindex: 0, role: "button", "aria-label": `${each.name}, ${each.kind}, ${each.links}` });
-    const size = 7 + Math.min(9, Math.sqrt(each.links) * 3);
+    const size = each.size = 7 + Math.min(9, Math.sqrt(each.links) * 3);
     const dot = make("circle", { cx: each.x, cy: each.y, r: size, class: `f${Math.max(0, kinds.indexOf(each.kind))}` }), name = make("text", { x: each.x, y: each.y + size + 3, "text-anchor": "middle", "dominant-baseline": "hanging" });
     each.label = name; name.ranked = [each];
+    name.spots = [[0, 1, "middle", "hanging"], [0, -1, "middle", "auto"], [1, 0, "start", "central"], [-1, 0, "end", "central"]].map(([dx, dy, anchor, line]) => ({ x: each.x + dx * (size + 4), y: each.y + dy * (size + 3), "text-anchor": anchor, "dominant-baseline": line }));
     name.textContent = list.length > 150 && each.links < 3 ? "" : each.name.length > 26 ? `${each.name.slice(0, 25)}…` : each.name;
     each.g.append(dot, name); svg.append(each.g);
     each.g.addEventListener("click", () => choose(each));
     each.g.addEventListener("keydown", (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); choose(each); } });
   });
+  settle(new Set());
   const { x: left, y: top, width, height } = svg.getBBox(), box = { x: left - 10, y: top - 10, w: width + 20, h: height + 20 };
   const view = () => svg.setAttribute("viewBox", `${box.x} ${box.y} ${box.w} ${box.h}`);
-  view(); settle(new Set());
+  view();
   addEventListener("resize", () => settle(new Set(list.filter((each) => each.g.classList.contains("on")))));
   svg.addEventListener("wheel", (event) => {
     event.preventDefault();
