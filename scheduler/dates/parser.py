@@ -35,13 +35,13 @@ class Grammar:
     `spans` have the groups "n" and "unit" (by `units`: seconds to years), perhaps "half" (and a half) and a second
     pair, "n2" and "unit2"; `numbers` are words for numbers. `figures` turn words into figures before anything is read,
     with {hour} or the one {before} it, and the minutes {past} or {to} it, {before_half} or {past_half}.
-    `days` give days from today, or "month" and "year" for the last day of one; `past_days` the first and the last day,
-    as changes of today; `parts` an hour of the day. `dates` have
-    "day", perhaps "month" (number or name), "year" and "weekday"; `weekday` has "weekday", and "week" for the one of
-    next week. `times` have "hour", perhaps "minute", "half" and "ampm". `unread` is more of a time beside what was read
-    (which is NUL there), `loose` no text. `repeats` give a rule of RFC 5545 with what they found:
-    "days" (weekdays, by `named`), "day" of the month, "unit" as {frequency}, "n" of them, and {nth} by a group of that
-    name (first to fourth, last). A line break in a pattern is none of it; {{name}} stands for a fragment.
+    `days` give days from today, or a change of today; `past_days` the first and the last day, as such changes;
+    `parts` an hour of the day. `dates` have "day", perhaps "month" (number or name), "year" and "weekday";
+    `weekday` has "weekday", and "week" for the one of next week. `times` have "hour", perhaps "minute", "half" and
+    "ampm". `unread` is more of a time beside what was read (which is NUL there), `loose` no text. `repeats` give a
+    rule of RFC 5545 with what they found: "days" (weekdays, by `named`), "day" of the month, "unit" as {frequency},
+    "n" of them, and {nth} by a group of that name (first to fourth, last). A line break in a pattern is none of it;
+    {{name}} stands for a fragment.
     """
 
     def __init__(self, data: Mapping[str, Any]) -> None:
@@ -59,7 +59,7 @@ class Grammar:
         self.units: dict[str, str] = {word: unit for unit, listed in data["units"].items() for word in listed.split()}
         self.weekdays, self.months = data["weekdays"].split(), data["months"].split()
         self.alone: list[str] = data["alone"]
-        """What makes a time from now of a number alone, and one of the day of an hour alone."""
+        """What makes a time from now of a number alone, one of the day of an hour, and one from now of a unit."""
         self.counted = self._said(data["counted"])
         self.weekday, self.named, self.filler, self.unread, self.loose = (
             self._said(data[each]) for each in ("weekday", "named", "filler", "unread", "loose")
@@ -375,7 +375,7 @@ class _Reading:
 
     def _day(self, today: date) -> date | None:
         """The first day that is named."""
-        named: list[tuple[re.Pattern[str], int | str | None]]
+        named: list[tuple[re.Pattern[str], int | dict[str, int] | None]]
         named = [(pattern, None) for pattern in (*self._table.dates, self._table.weekday)]
         found = [
             (match.start(), order, match, days)
@@ -386,8 +386,8 @@ class _Reading:
             return None
         _, _, match, days = min(found, key=lambda each: each[:2])
         self._text = _without(self._text, match)
-        if isinstance(days, str):
-            return today + (relativedelta(day=31) if days == "month" else relativedelta(month=12, day=31))
+        if isinstance(days, dict):
+            return today + relativedelta(**days)
         if days is not None:
             self._ahead = days in (1, 2)
             return today + timedelta(days=days)

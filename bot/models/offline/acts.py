@@ -1,5 +1,6 @@
 """Acts: for each intent of a person, the tool calls that it needs, and the answer to their results."""
 
+from calendar import monthrange
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import date, timedelta
 from typing import TypeAlias
@@ -269,7 +270,8 @@ def _keep(intent: Intent, context: Context, **more: int) -> Lines:
         if event.at is None:
             return _say(Intent("not_found", context.language.say("quote", text=intent.other)), context)
         begins, ahead = event.at.astimezone(context.turn.now.tzinfo), at - context.turn.now
-        text = intent.text or f"{event.text} ({time_words(begins, context.language.code)})"
+        day = f"{context.language.day(begins)}, " * (ahead >= timedelta(hours=12))
+        text = intent.text or f"{event.text} ({day}{time_words(begins, context.language.code)})"
         intent = intent._replace(text=text, when=(begins - ahead).isoformat(), other="")
     for row in rows if tool == "events" else ():
         if row.text.casefold() == intent.text.casefold() and row.at == at:
@@ -284,9 +286,10 @@ def _keep(intent: Intent, context: Context, **more: int) -> Lines:
 
 def _list(intent: Intent, context: Context) -> Lines:
     language, now, ahead = context.language, context.turn.now, intent.number or _DAYS_AHEAD
-    rows = _rows(language.data["lists"][intent.name], context, days=ahead + 6)
-    spans = {"day": range(ahead - 1, ahead), "week": range(ahead - 1, ahead + 6), "agenda": range(ahead)}
-    if days := spans.get(intent.name):
+    first = now.date() + timedelta(days=ahead - 1)
+    lasts = {"day": 1, "week": 7, "month": monthrange(first.year, first.month)[1]}.get(intent.name, 0)
+    rows = _rows(language.data["lists"][intent.name], context, days=ahead + lasts)
+    if days := range(ahead - 1, ahead - 1 + lasts) or range(ahead * (intent.name == "agenda")):
         rows = [row for row in rows if row.at and (row.at.astimezone(now.tzinfo).date() - now.date()).days in days]
         rows = sorted(rows, key=lambda row: row.order)
     elif intent.name == "due":

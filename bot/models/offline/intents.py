@@ -95,8 +95,7 @@ class Parser(Struct, frozen=True):
 
     def _following(self, text: str, before: Sequence[str]) -> tuple[Intent, ...]:
         """The intents of a message that follows others: a missing part, a yes to a question, a correction."""
-        begins, rewrite = self.language.begins, self.language.rewrite
-        messages = self._earlier(before)
+        messages, begins, rewrite = self._earlier(before), self.language.begins, self.language.rewrite
         reader, _, asked = told = next(messages)
         while told[2] and all(each.act == "ask" for each in told[2]):  # a fact stays the topic while it is asked about
             told = next(messages, (reader, "", ()))
@@ -244,7 +243,7 @@ class Parser(Struct, frozen=True):
                 missing, when = Intent("unclear", sentence.strip(_ASKED), "remind_when"), self._time_alone(said)
                 return Intent("remind", text, f"{rest}_set", when) if when else missing
             case "remember" | "forget":
-                return self._memory(act, self.language.rewrite("unquoted", what.strip(_ASKED)), sentence)
+                return self._memory(act, self.language.rewrite("noted", what.strip(_ASKED)), sentence)
             case "talked" | "sum":
                 return self._look_back(sentence) if act == "talked" else self._sum(sentence)
             case "cancel" | "snooze" | "done" if rest == "all":  # all of a kind

@@ -74,8 +74,7 @@ class Record(Struct, frozen=True):
         return cls()
 
     def told_by(self, speaker: str) -> bool:
-        named = not self.speaker or self.speaker.casefold().strip() == speaker.casefold().strip()
-        return named if self.mine is None else self.mine
+        return self.speaker.casefold().strip() in ("", speaker.casefold().strip()) if self.mine is None else self.mine
 
     @property
     def order(self) -> tuple[datetime, int, str]:
@@ -160,8 +159,7 @@ class Context(Struct, frozen=True):
     def rows(self, call: Call, name: str) -> list[Record]:
         """The list under a name in the data of a completed call. Raises FailedError without one."""
         data = self.data(call)
-        rows = data.get(name) if isinstance(data, dict) else None
-        if not isinstance(rows, list):
+        if not (isinstance(data, dict) and isinstance(rows := data.get(name), list)):
             raise FailedError(self.language.say("failed", text=self.language.say("no_result")))
         return [Record.read(row) for row in rows]
 
