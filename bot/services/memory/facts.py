@@ -88,7 +88,8 @@ class Facts(MemoryService, frozen=True):
         own = self.people.selves(caller.person)
         of = find_living(rows, agent).id if agent else None
         found = facts.listing(rows, caller.scope, of, own if mine else ())
-        return Listing.of((FactRow.of(fact, own) for fact in found), _("There are no facts to show here."))
+        none = _("There are no facts to show here. `carina archival list` shows what agents were asked to remember.")
+        return Listing.of((FactRow.of(fact, own) for fact in found), none)
 
     @operation("facts.add", "Add a fact, used only in private conversations with you", Action.KEEP, KEEPS)
     def add_fact(

@@ -21,6 +21,7 @@ from bot.agents.tools.search import (
 )
 from bot.agents.turn_deps import OfFolders
 from bot.errors import UserError
+from bot.models.offline.language import language, spoken
 from bot.services.caller import Caller, Via
 from bot.services.memory.archival import agents_called
 from bot.services.names import is_shared, place_as_read, where
@@ -275,6 +276,11 @@ class SearchResults(Result):
         return "\n".join([*self.lines(markup), *why])
 
 
+def _is_help(text: str) -> bool:
+    """Whether an answer is the help of the offline model, whose examples are nobody's words."""
+    return any(language(code).say("help") in text for code in spoken())
+
+
 class Search(ZonedService, frozen=True):
     """The search of one constellation."""
 
@@ -301,6 +307,7 @@ class Search(ZonedService, frozen=True):
             hits = found.hits
             if not found.newest:  # answers repeat what people said, so they come later; guesses are last
                 hits = sorted(hits, key=lambda hit: (hit.perhaps, hit.role == "assistant"))
+            hits = [each for each in hits if each.role != "assistant" or not _is_help(each.text)]
             hits = [replace(each, label=label_called(rows, each.label or "", caller.scope)) for each in hits]
             found = replace(found, hits=hits, words_alone=why)
             places, mine = self._places(rows, caller, hits), self._mine(rows, caller, hits)

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 
+from bot.models.offline.language import language
 from bot.services.caller import owner_at_terminal
 from bot.services.memory.archival import Archive
 from bot.services.memory.search import SearchResults
@@ -156,3 +157,10 @@ async def test_a_fact_stands_for_the_message_it_was_learned_from(service: Servic
         assert isinstance(found, SearchResults)
         assert [hit.kind for hit in found.hits] == ["message", "fact"]
         assert [(hit.kind, hit.who) for hit in found.shown] == [("fact", name)]
+
+
+@pytest.mark.parametrize("code", ["en", "de", "ja"])
+async def test_the_examples_of_the_help_are_nobodys_words(service: Service, code: str) -> None:
+    service.model.replies.append(says(language(code).say("who", name="Carina", help=language(code).say("help"))))
+    await service.heard(said("who are you?", 1))
+    assert await texts(registry(search(service.database, PEOPLE, service.clock)), "17*23") == []
