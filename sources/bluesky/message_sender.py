@@ -333,17 +333,12 @@ class BlueskyEndpoint(Endpoint):
         return found
 
     async def edit(self, place: PlaceId, external_id: str, text: str, buttons: Buttons | None = None) -> None:
+        del buttons
         if did := user_of(place):
             await self._say_after(did, external_id, text)
             return
-        what = f"{len(text)} characters{' with buttons' if buttons else ''}"
         raise DeliveryFailed(
-            gettext_lazy(
-                "posts on Bluesky cannot be edited: {external_id} in {place} ({what})",
-                external_id=external_id,
-                place=place,
-                what=what,
-            )
+            gettext_lazy("posts on Bluesky cannot be edited: {post} in {place}", post=external_id, place=place)
         )
 
     async def _say_after(self, did: str, external_id: str, text: str) -> None:

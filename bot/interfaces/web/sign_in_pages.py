@@ -158,5 +158,5 @@ def _browser(ctx: Context) -> str:
     system = next((each for each in _SYSTEMS if each in agent), "")
     name = next((_NAMES.get(each, each) for each in _BROWSERS if re.search(rf"\b{each}/", agent)), "")
     if not name or (name == "Safari" and system not in _APPLE):  # other browsers use this name as well
-        name = "A browser"
-    return f"{name} on {system}" if system else name
+        name = _("A browser")
+    return _("{browser} on {system}", browser=name, system=system) if system else name
