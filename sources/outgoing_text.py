@@ -33,7 +33,9 @@ _UNSEEN = UnicodePattern(
 )
 
 _TARGET = r"\(\s*<?(?P<url>(?:[a-z][a-z0-9+.\-]*://|mailto:|tel:)(?:[^\s()<>]|\([^\s()<>]*\))*)>?(?:\s+[\"'][^\"']*[\"'])?\s*\)"
-_MASKED = UnicodePattern(r"\[(?P<words>(?:[^\[\]\\]|\\.|\[[^\[\]]*\]){0,300}+)\]" + _TARGET, re.IGNORECASE)
+_ESCAPE = r"(?P<escape>(?<!\\)(?:\\\\)*\\)?"  # an odd number of backslashes
+_WORDS = r"(?P<words>(?:[^\[\]\\]|\\(?!\[|\]\().|\[[^\[\]]*\]){0,300}+\\?)"
+_MASKED = UnicodePattern(rf"{_ESCAPE}\[{_WORDS}\]{_TARGET}", re.IGNORECASE)
 _STILL_MASKED = UnicodePattern(r"\]\((?=\s*<?(?:[a-z][a-z0-9+.\-]*://|mailto:|tel:))", re.IGNORECASE)
 
 _CODE = UnicodePattern(
@@ -111,6 +113,8 @@ def _unmasked(text: str) -> str:
     def shown(link: Match) -> str:
         if _within(samples, link) or _names_its_host(link):
             return link[0]
+        if link["escape"]:  # Discord shows these brackets; without the backslash, there is room to part them
+            return f"{link['escape'][1:]}[{link['words']}] ({link['url']})"
         words = link["words"].strip()
         return f"{words} ({link['url']})" if words else link["url"]
 
