@@ -179,7 +179,7 @@ def _restore(tx: Tx, head: Row, document: BlockDocument, now: datetime) -> None:
         tx.run("UPDATE memory_blocks SET next_seq = next_seq + 1, content = ? WHERE id = ?", (text, block))
     else:
         stamp = Change(SYSTEM, None, head["next_seq"] - 1, now)
-    opened = OpenBlock(tx, block, store.heading_of(head), head["audience"], stamp.seq + 1, document, 0, 0, now)
+    opened = OpenBlock(tx, block, head, stamp.seq + 1, document, 0, 0, now)
     insert_checkpoint(tx, opened, stamp, document.snapshot(), document.base)
 
 

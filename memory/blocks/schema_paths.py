@@ -17,6 +17,7 @@ from memory.blocks.schemas import (
     TextSchema,
     named,
     path_of,
+    rendered,
 )
 from memory.store.errors import Refused
 from memory.store.records import replace
@@ -67,6 +68,13 @@ SAVED = "."
 def every_part(schema: Schema) -> dict[str, Target]:
     """Every part in a document of that schema, by path, including saved text."""
     return every_target(schema) | ({} if isinstance(schema, TextSchema) else {SAVED: PLAIN})
+
+
+@lru_cache(maxsize=64)
+def empty_text(schema: Schema) -> str:
+    """The text of a block in which nothing was written yet: the names of its parts."""
+    values = {"text": "", "list": [], "log": [], "counter": 0.0, "value": None}
+    return rendered(schema, {path: values[part.kind] for path, part in every_part(schema).items()})
 
 
 @lru_cache(maxsize=64)

@@ -17,13 +17,13 @@ from memory.blocks.repair import open_block
 from memory.blocks.rights import existing_block, require_yes
 from memory.blocks.schema_paths import PLAIN
 from memory.blocks.schemas import TEXT, Schema, TextSchema, Viewport, dump_schema, outline
-from memory.blocks.store import save_change
+from memory.blocks.store import head_of, index_blocks, save_change
 from memory.blocks.visibility import block_by_id, own_block, own_blocks
 from memory.people.audience import Audience, Scope
 from memory.store.clock import from_text, to_text
 from memory.store.database import Rows, Tx, Value
 from memory.store.errors import BlockExists, BlockNotFound, BlockRefused, Refused
-from memory.store.fulltext import index_text, require_storable
+from memory.store.fulltext import require_storable
 from memory.store.ids import AgentId, BlockId, TurnId, new_id
 from memory.store.lazy import UnicodePattern
 from memory.store.records import replace
@@ -50,7 +50,7 @@ def create_block(tx: Tx, new: NewBlock, writer: Writer, now: datetime, turn: Tur
     row |= {"block_type": new.type, "permission": new.permission, "audience": new.audience, "person_id": new.about}
     row |= {"char_limit": new.limit, "pinned": int(new.pinned), "trust": int(new.trust), "profile": new.profile}
     row |= {"named_by": writer, "named_turn": turn, "described_by": writer, "described_turn": turn}
-    row |= {"created_at": moment, "updated_at": moment, "search_text": index_text(f"{new.label} {new.description}")}
+    row |= {"created_at": moment, "updated_at": moment}
     if new.schema is not TEXT:
         row["schema"] = dump_schema(new.schema)
     if not tx.insert("memory_blocks", row, ignore=True):
@@ -63,6 +63,8 @@ def create_block(tx: Tx, new: NewBlock, writer: Writer, now: datetime, turn: Tur
             opened.document.change(lambda loro: containers.begin(loro, new.schema, new.values))
         records.require_fits(new.label, new.limit, len(opened.document.text()))
         save_change(tx, opened, Change(writer, turn, opened.next_seq, now))
+    elif new.profile:
+        index_blocks(tx, block)
     return block_by_id(tx, new.owner, block)
 
 
@@ -74,11 +76,11 @@ def ensure_block(tx: Tx, spec: NewBlock, now: datetime) -> Block:
     if (found.profile, found.description) == (spec.profile, spec.description):
         return found
     _require_sound(replace(spec, content=""))
-    search = index_text(f"{spec.label} {spec.description} {found.content}")
     tx.run(
-        "UPDATE memory_blocks SET profile = ?, description = ?, search_text = ?, updated_at = ? WHERE id = ?",
-        (spec.profile, spec.description, search, now, found.id),
+        "UPDATE memory_blocks SET profile = ?, description = ?, updated_at = ? WHERE id = ?",
+        (spec.profile, spec.description, now, found.id),
     )
+    index_blocks(tx, found.id)
     return block_by_id(tx, spec.owner, found.id)
 
 
@@ -251,15 +253,14 @@ def _called_by_label(rows: Rows, block: Block) -> list[str]:
 
 def undelete_block(tx: Tx, owner: AgentId, label: str, audience: Audience, now: datetime) -> Block:
     """Bring back the block of that label that was deleted last. Raises BlockNotFound, BlockExists."""
-    sql = """SELECT id, description, content FROM memory_blocks WHERE agent_id = ? AND label = ? AND audience = ?
+    sql = """SELECT id FROM memory_blocks WHERE agent_id = ? AND label = ? AND audience = ?
              AND deleted_at IS NOT NULL ORDER BY deleted_at DESC LIMIT 1"""
     if (row := tx.one(sql, (owner, label, audience))) is None:
         raise BlockNotFound("there is no deleted block “{label}” here", label=label[: records.MOST_LABEL])
     if own_block(tx, owner, label, audience) is not None:
         raise BlockExists("there is a block “{label}” again; rename it, then restore the deleted one", label=label)
-    search = index_text(f"{label} {row['description']} {row['content']}")
-    values = (search, now, row["id"])
-    tx.run("UPDATE memory_blocks SET deleted_at = NULL, search_text = ?, updated_at = ? WHERE id = ?", values)
+    tx.run("UPDATE memory_blocks SET deleted_at = NULL, updated_at = ? WHERE id = ?", (now, row["id"]))
+    index_blocks(tx, row["id"])
     return block_by_id(tx, owner, BlockId(row["id"]))
 
 
@@ -320,12 +321,12 @@ def set_block_settings(
         if own_block(tx, block.owner, label, block.audience) is not None:
             raise BlockExists("there is already a block “{label}” for {audience}", label=label, audience=block.audience)
     pinned = kind is not BlockType.ARCHIVAL and (block.pinned or kind is not block.type)
-    search = index_text(f"{label} {description} {block.content}")
     tx.run(
         "UPDATE memory_blocks SET label = ?, description = ?, char_limit = ?, block_type = ?, pinned = ?,"
-        " search_text = ?, updated_at = ? WHERE id = ?",
-        (label, description, limit, kind, int(pinned), search, now, block.id),
+        " updated_at = ? WHERE id = ?",
+        (label, description, limit, kind, int(pinned), now, block.id),
     )
+    index_blocks(tx, block.id)
     for what, before, now_said in (("named", block.label, label), ("described", block.description, description)):
         if now_said != before:
             tx.run(f"UPDATE memory_blocks SET {what}_by = ?, {what}_turn = ? WHERE id = ?", (writer, turn, block.id))
@@ -357,5 +358,6 @@ def _retyped(tx: Tx, block: Block, schema: Schema, writer: Writer, now: datetime
     opened.document.change(lambda loro: containers.begin(loro, schema, {}))
     opened.document.note(Note(ChangeKind.RETYPE))
     tx.run("UPDATE memory_blocks SET schema = ? WHERE id = ?", (dump_schema(schema), block.id))
+    opened.head = head_of(tx, block.id)
     save_change(tx, opened, Change(writer, None, opened.next_seq, now))
     return block_by_id(tx, block.owner, block.id)

@@ -16,6 +16,8 @@ from msgspec import Struct
 from memory.blocks.changes import SYSTEM, Change
 from memory.blocks.document import Blob, BlobKind, BlockDocument, UnsoundBlob, Writer, pack, seal
 from memory.blocks.history import ChangeLog, history_of
+from memory.blocks.schema_paths import empty_text
+from memory.blocks.schemas import parse_schema
 from memory.store.clock import from_text
 from memory.store.database import Row, Rows, Tx, Value
 from memory.store.errors import BlockCorrupt, BlockNotFound
@@ -69,9 +71,7 @@ class OpenBlock(Struct):
 
     rows: Rows
     id: BlockId
-    heading: str
-    """Label and description, which are indexed with the text."""
-    audience: str
+    head: Row
     next_seq: int
     document: BlockDocument
     pending: int
@@ -95,22 +95,29 @@ class OpenBlock(Struct):
 
 def head_of(rows: Rows, block: BlockId) -> Row:
     """The columns of the block's row that its document needs. Raises BlockNotFound."""
-    columns = "id, label, description, audience, next_seq, content, sealed_seq, created_at"
-    found = rows.one(f"SELECT {columns} FROM memory_blocks WHERE id = ?", (block,))
+    columns = "id, audience, next_seq, sealed_seq, created_at"
+    found = rows.one(f"SELECT {columns}, {_INDEXED} FROM memory_blocks WHERE id = ?", (block,))
     if found is None:
         raise BlockNotFound("there is no block {block}", block=block)
     return found
 
 
-def heading_of(head: Row) -> str:
-    """What is indexed of a block besides its text."""
-    return f"{head['label']} {head['description']}"
+_INDEXED = "label, description, profile, schema, content"
 
 
-def index_blocks(tx: Tx) -> None:
-    """Rebuild the search index of all blocks, after an import."""
-    for row in tx.all("SELECT n, label, description, content FROM memory_blocks WHERE deleted_at IS NULL"):
-        words = index_text(f"{heading_of(row)} {row['content']}")
+def _search_text(head: Row, text: str) -> str:
+    """What search finds a block with that text by: nothing if it is empty, since the names of fields tell nobody
+    anything."""
+    if not head["profile"] and text == empty_text(parse_schema(head["schema"])):
+        return ""
+    return index_text(f"{head['label']} {head['description']} {text}")
+
+
+def index_blocks(tx: Tx, block: BlockId | None = None) -> None:
+    """Rebuild the search index of a block, or of all blocks after an import."""
+    which, values = ("id = ?", (block,)) if block else ("TRUE", ())
+    for row in tx.all(f"SELECT n, {_INDEXED} FROM memory_blocks WHERE deleted_at IS NULL AND {which}", values):
+        words = _search_text(row, row["content"])
         tx.run("UPDATE memory_blocks SET search_text = ? WHERE n = ?", (words, row["n"]))
 
 
@@ -147,8 +154,7 @@ def load_block(rows: Rows, block: BlockId, peer: int | None) -> OpenBlock:
     return OpenBlock(
         rows=rows,
         id=block,
-        heading=heading_of(head),
-        audience=head["audience"],
+        head=head,
         next_seq=head["next_seq"],
         document=BlockDocument.load(base, updates, peer),
         pending=len(updates),
@@ -193,7 +199,7 @@ def insert_update(tx: Tx, block: BlockId, audience: str, change: Change, data: b
 def insert_checkpoint(tx: Tx, opened: OpenBlock, change: Change, data: bytes, base: int) -> None:
     """Store a snapshot whose history begins at `base`."""
     more: dict[str, Value] = {"frontier": opened.document.frontier(), "created_at": change.at}
-    _insert(tx, opened.id, opened.audience, seal(BlobKind.CHECKPOINT, change.seq, pack(data), base), more)
+    _insert(tx, opened.id, opened.head["audience"], seal(BlobKind.CHECKPOINT, change.seq, pack(data), base), more)
 
 
 def _insert(tx: Tx, block: BlockId, audience: str, blob: Blob, more: Mapping[str, Value]) -> None:
@@ -223,13 +229,13 @@ def save_change(tx: Tx, opened: OpenBlock, change: Change, policy: CheckpointPol
     if not (data := opened.document.commit(change)):
         return False
     text = opened.document.text()
-    insert_update(tx, opened.id, opened.audience, change, data)
+    insert_update(tx, opened.id, opened.head["audience"], change, data)
     if change.turn is not None and change.writer != SYSTEM:
         tx.insert("memory_block_turns", {"turn_id": change.turn, "block_id": opened.id}, ignore=True)
     changed = tx.run(
         "UPDATE memory_blocks SET content = ?, next_seq = ?, updated_at = ?,"
         " search_text = CASE WHEN deleted_at IS NULL THEN ? ELSE '' END WHERE id = ? AND next_seq = ?",
-        (text, change.seq + 1, change.at, index_text(f"{opened.heading} {text}"), opened.id, change.seq),
+        (text, change.seq + 1, change.at, _search_text(opened.head, text), opened.id, change.seq),
     )
     if changed != 1:
         raise BlockCorrupt("block {id} was written by another connection at the same time", id=opened.id)
@@ -291,4 +297,4 @@ def _archive(tx: Tx, opened: OpenBlock, after: int, now: datetime) -> None:
     if start < document.version:
         data = document.shallow(start) if start > document.base else document.snapshot()
         archive = seal(BlobKind.ARCHIVE, document.version, pack(data), start)
-        _insert(tx, opened.id, opened.audience, archive, {"newest_at": now, "created_at": now})
+        _insert(tx, opened.id, opened.head["audience"], archive, {"newest_at": now, "created_at": now})

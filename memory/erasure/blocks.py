@@ -17,14 +17,14 @@ from memory.blocks.history import ChangeLog
 from memory.blocks.repair import open_block, repair_block
 from memory.blocks.revert import Edit, take_back
 from memory.blocks.schema_paths import PLAIN
-from memory.blocks.store import EVERYBODY, OpenBlock, block_history, insert_checkpoint, save_change
+from memory.blocks.store import EVERYBODY, OpenBlock, block_history, index_blocks, insert_checkpoint, save_change
 from memory.blocks.visibility import block_by_id
 from memory.people.audience import Audience
 from memory.queue.messages import Message
 from memory.queue.turns import answering, caused
 from memory.store.database import Row, Rows, Tx
 from memory.store.errors import BlockCorrupt, BlockRefused, Refused, StoreError
-from memory.store.fulltext import content_words, index_text
+from memory.store.fulltext import content_words
 from memory.store.ids import AgentId, BlockId, PersonId, TurnId
 from memory.store.logs import Log
 
@@ -122,11 +122,9 @@ def _touched(rows: Rows, turns: Sequence[TurnId], by: Writer | None = None) -> l
 
 def _undescribe(tx: Tx, block: BlockId) -> None:
     """Remove a block's description. Its name stays, since others address it by that."""
-    row = tx.all("SELECT label, content FROM memory_blocks WHERE id = ?", (block,))[0]
-    search = index_text(f"{row['label']} {NO_DESCRIPTION} {row['content']}")
-    sql = """UPDATE memory_blocks SET description = ?, search_text = iif(deleted_at IS NULL, ?, ''), described_by = '',
-             described_turn = NULL WHERE id = ?"""
-    tx.run(sql, (NO_DESCRIPTION, search, block))
+    sql = "UPDATE memory_blocks SET description = ?, described_by = '', described_turn = NULL WHERE id = ?"
+    tx.run(sql, (NO_DESCRIPTION, block))
+    index_blocks(tx, block)
 
 
 def _take_back(tx: Tx, block: BlockId, at: datetime, turns: Set[TurnId], words: Set[str]) -> bool:

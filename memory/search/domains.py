@@ -198,7 +198,7 @@ _BLOCKS = Table(
     number="n",
     moment="t.updated_at",
     columns=f"{_BLOCK_TEXT}, {_NO_TALK}",
-    living=_seen("block", "t.deleted_at IS NULL AND (t.content <> '' OR t.profile <> '')"),  # empty ones are no results
+    living=_seen("block", "t.deleted_at IS NULL AND t.search_text <> ''"),  # empty ones are no results
     conditions={"person": _PERSON},
     also=_no_logs,
 )

@@ -70,7 +70,7 @@ _ENTRIES = """SELECT n, agent_id, label, content, category, tags, audience FROM 
               WHERE archived_at IS NULL AND superseded_by IS NULL AND search_text <> ''
               AND n IN (SELECT value FROM json_each(?))"""
 _BLOCKS = """SELECT n, agent_id, label, description, profile, content, audience FROM memory_blocks
-             WHERE deleted_at IS NULL AND n IN (SELECT value FROM json_each(?))"""
+             WHERE search_text <> '' AND n IN (SELECT value FROM json_each(?))"""
 _PASSAGES = """SELECT p.n, p.content, p.audience, f.name, d.embedding_model
                FROM file_passages p JOIN folder_files f ON f.id = p.file_id JOIN folders d ON d.id = p.folder_id
                WHERE p.search_text <> '' AND p.n IN (SELECT value FROM json_each(?))"""
@@ -92,8 +92,7 @@ def _entry(row: Row) -> Embeddable:
 def _block(row: Row) -> Embeddable:
     text = f"{row['profile']}\n{row['content']}".strip()
     head = f"{row['label'].replace('_', ' ')}: {row['description']}\n"
-    parts = _parts(head, text) if text else ()
-    return Embeddable("block", row["n"], row["agent_id"], row["audience"], parts)
+    return Embeddable("block", row["n"], row["agent_id"], row["audience"], _parts(head, text))
 
 
 def _passage(row: Row) -> Embeddable:

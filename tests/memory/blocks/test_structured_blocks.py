@@ -38,7 +38,9 @@ from memory.blocks.schemas import (
     lines_of,
     parse_schema,
 )
+from memory.blocks.settings import NewSettings, set_block_settings
 from memory.people.audience import Trust
+from memory.search.vector_texts import texts_of
 from memory.store.database import Tx
 from memory.store.errors import BlockRefused, BlockTooLong, Refused
 from tests.memory.blocks.block_parts import (
@@ -76,6 +78,7 @@ BOOK = CompositeSchema(
         Section(name="diagnostics", read_only=True),
     )
 )
+TALKS = Field(name="talks", type=FieldType.COUNTER)
 SCHEMAS = {"map": MOOD, "list": ListSchema(), "tasks": TASKS, "log": LogSchema(), "book": BOOK, "text": TextSchema()}
 
 
@@ -222,6 +225,31 @@ def test_a_log_of_its_own_takes_entries_of_its_agent_and_keeps_them(tx: Tx) -> N
     assert "it snowed" in add_item(tx, author(), "notes", "", {"event": "it snowed"}).content
     with pytest.raises(BlockRefused, match="append here, so overwrite is not possible"):
         write_block(tx, author(), "notes", "nothing")
+
+
+@pytest.mark.parametrize("kind", ["map", "list", "log", "book"])
+def test_a_block_in_which_nothing_was_written_is_not_searched(tx: Tx, kind: str) -> None:
+    fields = MapSchema(fields=(Field(name="name"), Field(name="goals", type=FieldType.LIST), TALKS))
+    schemas: dict[str, Schema] = {"map": fields, "list": TASKS, "log": LogSchema()}
+    book = CompositeSchema(sections=(Section(name="notes"), Section(name="state", schema=fields)))
+    block = made(tx, new(schema=schemas.get(kind, book)))
+
+    def searched() -> list[tuple[bool, bool]]:
+        rows = tx.all("SELECT n, search_text FROM memory_blocks WHERE id = ?", (block.id,))
+        return [(bool(each["search_text"]), bool(texts_of(tx, "block", [each["n"]]))) for each in rows]
+
+    assert searched() == [(False, False)]
+    set_block_settings(tx, block, NewSettings(description="What matters"), SYSTEM, NOW)
+    assert searched() == [(False, False)]
+    path, value = {"map": ("name", "Mia"), "book": ("state.name", "Mia")}.get(kind, ("", None))
+    if path:
+        set_field(tx, author(), "notes", path, value)
+        assert searched() == [(True, True)]
+        set_field(tx, author(), "notes", path, None)
+        assert searched() == [(False, False)]
+    else:
+        add_item(tx, author(), "notes", "", {"title": "swim"} if kind == "list" else "swam")
+        assert searched() == [(True, True)]
 
 
 # ---------------------------------------------------------------- texts in parts, and wrong doors

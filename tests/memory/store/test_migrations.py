@@ -18,6 +18,7 @@ from memory.data_sources import Subscription
 from memory.jobs import NewJob
 from memory.people.audience import PUBLIC
 from memory.store import migrations, sqlite
+from memory.store.clock import to_text
 from memory.store.database import Rows, Tx, Value, as_dict
 from memory.store.errors import DatabaseCorrupt, DatabaseFull, DatabaseOutdated, DatabaseTooNew, StoreError
 from memory.store.fulltext import match_query
@@ -349,6 +350,23 @@ def test_what_turns_wrote_into_blocks_is_known(path: Path, monkeypatch: pytest.M
         found = {tuple(as_dict(row).values()) for row in rows.all("SELECT * FROM memory_block_turns")}
     assert wrote
     assert wrote == found if not forgotten else wrote <= found
+
+
+def test_empty_blocks_are_no_longer_searched(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with before(68, path, monkeypatch) as tx:
+        moment = to_text(NOW)
+        stamp: dict[str, Value] = {"audience": "owner", "trust": 1, "created_at": moment, "updated_at": moment}
+        stamp |= {"agent_id": "Star", "description": "", "char_limit": 99, "search_text": "profile"}
+        stamp |= {"block_type": "core", "permission": "read_write", "schema": '{"type":"map","fields":[{"name":"a"}]}'}
+        tx.insert("vector_models", {"id": 900, "name": "m", "dimension": 1})
+        tx.insert("vector_spaces", {"id": 900, "model_id": 900, "kind": "block", "agent_id": "", "audience": "owner"})
+        for number, text in enumerate(("a:\nb:\n", "a: Mia\nb:\n", "a:\n  one\n  two\n", "a:\n1. tea\n", ""), 900):
+            block = {"n": number, "id": f"b{number}", "label": f"l{number}", "content": text}
+            tx.insert("memory_blocks", stamp | block)
+            tx.insert("vectors", {"space_id": 900, "row": number, "part": 0, "bits": b"", "id": number})
+    blocks = "SELECT n, search_text FROM memory_blocks WHERE n >= 900 ORDER BY n"
+    assert ask(path, blocks) == [(900, ""), (901, "profile"), (902, "profile"), (903, "profile"), (904, "")]
+    assert ask(path, "SELECT row FROM vectors WHERE space_id = 900 ORDER BY row") == [(901,), (902,), (903,)]
 
 
 def test_an_sqlite_that_is_too_old_is_said_to_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
