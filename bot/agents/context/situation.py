@@ -197,10 +197,7 @@ def situation_parts(found: Situation) -> Iterator[tuple[str, PromptText]]:
     if found.missed is not None:
         yield "what happened while you were away", joined(catch_up_lines(found.missed))
     if found.events:
-        lines = (
-            say("- [{ago}] {event}", ago=ago(found.at - event.at), event=event_line(event)) for event in found.events
-        )
-        yield "what happened lately", joined(lines)
+        yield "what happened lately", joined(_event_lines(found))
     if found.tasks:
         yield "open tasks of yours and for anyone (coord change and complete)", joined(map(task_line, found.tasks))
     if found.handoffs:
@@ -230,6 +227,12 @@ def _lately(last_active: datetime | None, now: datetime) -> PromptText:
     if away < _NOW:
         return say(" (active now)")
     return say(" (active today)") if away < _DAY else say(" (last active {ago})", ago=ago(away))
+
+
+def _event_lines(found: Situation) -> Iterator[PromptText]:
+    for event, count in activity.folded(found.events, event_line):
+        times = say(" ({count} times)", count=count) if count > 1 else NOTHING
+        yield say("- [{ago}] {event}{times}", ago=ago(found.at - event.at), event=event_line(event), times=times)
 
 
 def event_line(event: Event) -> PromptText:

@@ -6,7 +6,6 @@ terminal, by the audience that they name.
 """
 
 from datetime import datetime, timedelta
-from itertools import groupby
 from typing import Annotated, ClassVar
 
 from pydantic import Field, InstanceOf
@@ -100,12 +99,10 @@ class EventRow(Row):
 
 class ActivityList(Listing[EventRow]):
     def lines(self, markup: Markup) -> list[str]:
-        """The lines; consecutive calls of one tool are one line, at the time of the newest."""
-        by_call = groupby(self.rows, lambda row: row.text if isinstance(row.details, ToolUsed) else id(row))
         told = list[str]()
-        for same in (list(rows) for _key, rows in by_call):
-            times = _(" ({count} times)", count=len(same)) if len(same) > 1 else ""
-            told.append(f"{self.mark}{same[0].line(markup)}{times}")
+        for row, count in activity.folded(self.rows, lambda row: row.text):
+            times = _(" ({count} times)", count=count) if count > 1 else ""
+            told.append(f"{self.mark}{row.line(markup)}{times}")
         return [*(told or [_(self.empty)]), *filter(None, [markup.text(self.more)])]
 
 

@@ -5,20 +5,20 @@ from pathlib import Path
 
 import pytest
 
-from bot.agents.context.situation import ROSTER_CHARACTERS, roster_lines
+from bot.agents.context.situation import ROSTER_CHARACTERS, Situation, roster_lines, situation_parts
 from bot.agents.owner_notices import Notices
 from bot.services.agents.coordination import Coordination
 from bot.services.results import Markdown, Plain
 from bot.upkeep.housekeeping import Monitor
 from memory import activity, agents, coordination
-from memory.activity import Event, EventFilter, Kind, Neighbor
+from memory.activity import Event, EventFilter, Kind, Neighbor, NoteAdded, ToolUsed
 from memory.agenda import tasks
 from memory.agenda.tasks import Status
 from memory.agents import Agent
 from memory.knowledge import summaries
 from memory.knowledge.items import By
 from memory.knowledge.summaries import AgentSummary, ConstellationSummary
-from memory.people.audience import Scope, Trust
+from memory.people.audience import PUBLIC, Scope, Trust
 from memory.queue import messages
 from memory.store.database import Rows, Tx
 from memory.store.ids import AgentId, MessageId
@@ -209,7 +209,7 @@ async def test_what_is_said_of_a_task_is_shown_to_whom_it_is_given_and_what_wait
         listed = registry(Coordination(service.database, service.clock), people=service.approvals.people)
         caller = replace(somebody(OLGA.id), scope=Scope(HALL.audience))
         (row,) = (await listed.call("activity", caller, {"kind": "notable"})).data()
-        assert sorted(row["details"]) == ["task", "tool"]
+        assert sorted(row["details"]) == ["task", "tool", "type"]
     told = results(model.requests[1])
     assert "it waits for buy tea" in told[1][0]
     assert told[2][0] == "make tea is in progress now, but it waits for buy tea"
@@ -356,6 +356,26 @@ async def test_a_catch_up_tells_nothing_of_other_peoples_direct_messages(tmp_pat
         service.clock.forward(7200)
         await service.heard(said("hello", 3, PORT, BOB))
     assert "Constellation Update" not in newest(service.model.requests[-1])
+
+
+def test_repeated_calls_of_a_tool_are_one_line_in_the_prompt() -> None:
+    used = ToolUsed("voting", None, worked=True)
+    event = Event(
+        1, Kind.TOOL, "Flux", None, "", None, "used voting", "", "", None, PUBLIC, Trust.OWNER, NOON, used, None
+    )
+    asked = event._replace(kind=Kind.NOTABLE, words="asked for a vote", details=NoteAdded("n1"))
+    found = Situation(
+        NOON + timedelta(minutes=5),
+        events=(event, event, event._replace(at=NOON - timedelta(hours=1)), asked, asked._replace(id=2), event, asked),
+    )
+    ((_source, lines),) = situation_parts(found)
+    assert lines.splitlines() == [
+        "- [5 minutes ago] Flux used voting (3 times)",
+        "- [5 minutes ago] Flux asked for a vote",
+        "- [5 minutes ago] Flux asked for a vote",
+        "- [5 minutes ago] Flux used voting",
+        "- [5 minutes ago] Flux asked for a vote",
+    ]
 
 
 def test_the_roster_is_small_however_many_there_are() -> None:
