@@ -361,7 +361,7 @@ def test_empty_blocks_are_no_longer_searched(path: Path, monkeypatch: pytest.Mon
         tx.insert("vector_models", {"id": 900, "name": "m", "dimension": 1})
         tx.insert("vector_spaces", {"id": 900, "model_id": 900, "kind": "block", "agent_id": "", "audience": "owner"})
         for number, text in enumerate(("a:\nb:\n", "a: Mia\nb:\n", "a:\n  one\n  two\n", "a:\n1. tea\n", ""), 900):
-            block = {"n": number, "id": f"b{number}", "label": f"l{number}", "content": text}
+            block: dict[str, Value] = {"n": number, "id": f"b{number}", "label": f"l{number}", "content": text}
             tx.insert("memory_blocks", stamp | block)
             tx.insert("vectors", {"space_id": 900, "row": number, "part": 0, "bits": b"", "id": number})
     blocks = "SELECT n, search_text FROM memory_blocks WHERE n >= 900 ORDER BY n"
