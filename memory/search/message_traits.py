@@ -81,9 +81,7 @@ def traits_of(rows: Rows, numbers: Iterable[int], *, time: bool, name: bool) -> 
 
 
 def _is_no_answer(text: str) -> bool:
-    if len(text) > _SHORT or _AND_MORE.search(text) is not None:
-        return False
-    return _NO_ANSWER.search(text) is not None
+    return len(text) <= _SHORT and _NO_ANSWER.search(text) is not None and _AND_MORE.search(text) is None
 
 
 def _asks(text: str) -> bool:

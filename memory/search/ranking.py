@@ -381,14 +381,15 @@ def _alone(find: Lookup, sought: _DomainQuery, best: list[int]) -> list[ScoredRo
 def _in_talk(find: Lookup, sought: _DomainQuery, best: list[int], most: int) -> list[ScoredRow]:
     """Scores of messages, read with those around them; at least `most`, if there are as many."""
     talk = _talk(find, sought.asked, best)
-    similar = _similar(find, sought, (number for stretch in talk.stretches for number in stretch.numbers))
-    found = features(sought.asked, sought.words, talk, sought.meant, similar)
-    around = {
-        number: RowWindows((number,), *(_beside(stretch.numbers, at, reach) for reach in (WINDOW, WIDE)))
+    pool = {
+        number: (stretch.numbers, at)
         for stretch in talk.stretches
         for at, number in enumerate(stretch.numbers)
-        if number in found
+        if number in talk.pool
     }
+    around = {number: RowWindows((number,), _beside(*at, WINDOW), _beside(*at, WIDE)) for number, at in pool.items()}
+    similar = _similar(find, sought, {each for at in pool.values() for each in _beside(*at, 1)})
+    found = features(sought.asked, sought.words, talk, sought.meant, similar)
     return [
         ScoredRow(number, score, similar.get(number), found[number].named == 1, around[number].window)
         for number, score in _totals(find, sought, found, around, most).items()

@@ -7,7 +7,7 @@ people's messages in between do not appear, not even as a distance.
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
-from typing import NamedTuple
+from typing import TypeAlias
 
 from msgspec import Struct
 
@@ -17,12 +17,8 @@ from memory.store.clock import from_text
 from memory.store.database import Rows
 
 GAP = timedelta(minutes=30)
-
-
-class _Row(NamedTuple):
-    number: int
-    moment: str
-    length: int
+_Row: TypeAlias = tuple[int, str, int]
+"""The number, the time and the length of a message."""
 
 
 class Stretch(Struct, frozen=True):
@@ -61,26 +57,26 @@ def around(rows: Rows, numbers: Iterable[int], scope: Scope, reach: int) -> list
     last: tuple[str, int] | None = None
     read = rows.one(*scope.bind(sql, reach, reach + 1, list(numbers)))
     for place, before, after in json.loads(read[0]) if read is not None else ():
-        found = [_Row(*row) for row in (*reversed(before), *after)]
+        found = [*reversed(before), *after]
         if not found:
             continue
-        if last is not None and last[0] == place and found[0].number <= last[1]:
-            runs[-1] += [row for row in found if row.number > last[1]]
+        if last is not None and last[0] == place and found[0][0] <= last[1]:
+            runs[-1] += [row for row in found if row[0] > last[1]]
         else:
             runs.append(found)
-        last = (place, runs[-1][-1].number)
+        last = (place, runs[-1][-1][0])
     return [part for run in runs for part in _sessions(run)]
 
 
 def _sessions(run: list[_Row]) -> list[Stretch]:
     parts: list[Stretch] = []
     last = None
-    for row in run:
-        at = from_text(row.moment)
+    for number, moment, length in run:
+        at = from_text(moment)
         if last is None or abs(at - last) > GAP:
             parts.append(Stretch([], []))
-        parts[-1].numbers.append(row.number)
-        parts[-1].lengths.append(row.length)
+        parts[-1].numbers.append(number)
+        parts[-1].lengths.append(length)
         last = at
     return parts
 

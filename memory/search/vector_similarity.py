@@ -2,6 +2,7 @@
 
 import importlib
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from math import log, sqrt
 from typing import Any, NamedTuple
 
@@ -143,14 +144,15 @@ def interact(
         return {}
     greatest = _greatest(numpy, words, [told[number] for number in known])
     at = {number: position for position, number in enumerate(known)}
-    found: dict[int, tuple[float, ...]] = {}
-    for number, of in windows.items():
-        held = [[at[row] for row in window if row in at] for window in of]
-        if all(held):
-            nearest = [greatest[positions].max(axis=0) for positions in held]
-            nearest[0] = numpy.minimum(nearest[0], SIMILAR)
-            found[number] = tuple(float(each.mean()) for each in nearest)
-    return found
+    places = {number: [[at[row] for row in each if row in at] for each in of] for number, of in windows.items()}
+    held = {number: of for number, of in places.items() if all(of)}
+    if not held:
+        return {}
+    parts = [*chain.from_iterable(held.values())]
+    begins = numpy.cumsum([0, *map(len, parts[:-1])])
+    nearest = numpy.maximum.reduceat(greatest[[*chain.from_iterable(parts)]], begins).reshape(len(held), -1, len(words))
+    nearest[:, 0] = numpy.minimum(nearest[:, 0], SIMILAR)
+    return dict(zip(held, map(tuple, nearest.mean(axis=2).tolist()), strict=True))
 
 
 def _greatest(numpy: Any, words: Sequence[bytes], rows: Sequence[bytes]) -> Any:

@@ -5,6 +5,7 @@ their signs among the vectors that the scope may use, and only the best of them 
 the scope change neither the results nor their order.
 """
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
@@ -115,8 +116,9 @@ def sample(rows: Rows, question: Question, limit: int) -> list[float]:
     They are chosen by their order only, so that rows outside the scope have no influence.
     """
     within, parameters = _allowed(question)
-    newest = f"WHERE {within} ORDER BY v.space_id DESC, v.row DESC, v.part DESC LIMIT {_SAMPLED}"
-    ids = [row[0] for row in rows.all(f"SELECT v.id FROM vectors v {newest}", parameters)]
+    order = f"v.space_id DESC, v.row DESC, v.part DESC LIMIT {_SAMPLED}"
+    newest = f"SELECT json_group_array(id) FROM (SELECT v.id FROM vectors v WHERE {within} ORDER BY {order})"
+    ids: list[int] = rows.value(newest, parameters, json.loads) or []
     chosen = ids[:: -(-len(ids) // max(limit, 1)) or 1]
     cosine = sqlite.distances.cosine.format("n.digits")
     found = rows.all(
