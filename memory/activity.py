@@ -10,11 +10,10 @@ the name of the tool, if there is such a kind.
 The log also records when agents were active, separately for each audience: one audience learns nothing about others.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
-from itertools import groupby
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct, ValidationError
 from msgspec.json import decode
@@ -249,21 +248,6 @@ class Event(NamedTuple):
     details: Details
     person: PersonId | None = None
     """The person who did it by hand, or for whom it was done."""
-
-
-class _Told(Protocol):
-    @property
-    def details(self) -> Details: ...
-
-
-Told = TypeVar("Told", bound=_Told)
-
-
-def folded(events: Iterable[Told], line: Callable[[Told], str]) -> Iterator[tuple[Told, int]]:
-    """The first event of each run of calls of one tool that read alike, and how many they are; any other alone."""
-    runs = groupby(events, lambda each: line(each) if isinstance(each.details, ToolUsed) else id(each))
-    for first, *others in (run for _key, run in runs):
-        yield first, 1 + len(others)
 
 
 def note(tx: Tx, event: NewEvent, now: datetime) -> None:

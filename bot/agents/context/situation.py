@@ -5,14 +5,16 @@ right before the newest message, so that the earlier text stays the same from tu
 what it missed depends on how long it was away and on its role in the group: supervisors are told more.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
+from itertools import groupby
+from typing import Protocol, TypeVar
 
 from msgspec import Struct
 
 from bot.agents.context.quotes import NOTHING, PromptText, display_name, joined, line, place_name, say
 from memory import activity, coordination
-from memory.activity import Event, EventFilter, Kind, Neighbor
+from memory.activity import Details, Event, EventFilter, Kind, Neighbor, ToolUsed
 from memory.agenda import tasks
 from memory.agenda.tasks import Priority, Status, Task
 from memory.coordination import Handoff, Note
@@ -229,8 +231,23 @@ def _lately(last_active: datetime | None, now: datetime) -> PromptText:
     return say(" (active today)") if away < _DAY else say(" (last active {ago})", ago=ago(away))
 
 
+class _Told(Protocol):
+    @property
+    def details(self) -> Details: ...
+
+
+Told = TypeVar("Told", bound=_Told)
+
+
+def folded(events: Iterable[Told], line: Callable[[Told], str]) -> Iterator[tuple[Told, int]]:
+    """The first event of each run of calls of one tool that read alike, and how many they are; any other alone."""
+    runs = groupby(events, lambda each: line(each) if isinstance(each.details, ToolUsed) else id(each))
+    for first, *others in (run for _key, run in runs):
+        yield first, 1 + len(others)
+
+
 def _event_lines(found: Situation) -> Iterator[PromptText]:
-    for event, count in activity.folded(found.events, event_line):
+    for event, count in folded(found.events, event_line):
         times = say(" ({count} times)", count=count) if count > 1 else NOTHING
         yield say("- [{ago}] {event}{times}", ago=ago(found.at - event.at), event=event_line(event), times=times)
 

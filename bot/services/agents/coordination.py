@@ -10,6 +10,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, InstanceOf
 
+from bot.agents.context.situation import folded
 from bot.agents.permissions.who_may import Action
 from bot.services.caller import TERMINAL_ONLY, Caller, is_offered
 from bot.services.names import find_living, named_audience
@@ -100,7 +101,7 @@ class EventRow(Row):
 class ActivityList(Listing[EventRow]):
     def lines(self, markup: Markup) -> list[str]:
         told = list[str]()
-        for row, count in activity.folded(self.rows, lambda row: row.text):
+        for row, count in folded(self.rows, lambda row: row.text):
             times = _(" ({count} times)", count=count) if count > 1 else ""
             told.append(f"{self.mark}{row.line(markup)}{times}")
         return [*(told or [_(self.empty)]), *filter(None, [markup.text(self.more)])]
