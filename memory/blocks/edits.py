@@ -22,7 +22,7 @@ from memory.blocks.merge import known_version, lines_changed, lines_now, place_o
 from memory.blocks.records import LOGS, Author, Block, BlockType, Decision, NewBlock, Operation, Permission
 from memory.blocks.repair import open_block
 from memory.blocks.rights import existing_block, require_yes
-from memory.blocks.schema_paths import PLAIN, Target, target_of
+from memory.blocks.schema_paths import PLAIN, Target, every_target, target_of
 from memory.blocks.schemas import CompositeSchema, Field, FieldType, LogSchema, MapSchema, outline
 from memory.blocks.settings import create_block, ensure_block, tell_changed
 from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy, OpenBlock, save_change
@@ -66,8 +66,25 @@ def addition(block: Block, path: str, text: str, by: Writer, at: datetime) -> Ca
 
 
 def replace_in_block(tx: Tx, author: Author, label: str, old: str, new: str, path: str = "") -> Block:
-    """Replace every exact `old` in a text with `new`; it must occur. Raises as `append_block`."""
-    return _change(tx, author, label, path, Operation.OVERWRITE, _now(containers.replace_text, old=old, new=new))
+    """Replace every exact `old` in a text with `new`; it must occur. Without a path, the one field that contains it is
+    meant. Raises as `append_block`."""
+
+    def work(block: Block, opened: OpenBlock) -> None:
+        where = path or _field_with(block, opened.document, old)
+        target = changeable(block, where, by_system=author.writer == SYSTEM)
+        opened.document.change(partial(containers.replace_text, target=target, old=old, new=new))
+
+    return edit_block(tx, author, label, Operation.OVERWRITE, work)
+
+
+def _field_with(block: Block, document: BlockDocument, words: str) -> str:
+    """The path of the only text that contains the words; empty if none does. Raises Refused if several do."""
+    values = document.read(containers.parts_of).values
+    texts = (path for path, target in every_target(block.schema).items() if path and target.kind == "text")
+    found = [path for path in texts if words in values[path]]
+    if len(found) > 1:
+        raise Refused("the text to be replaced occurs in {names}: name the field or section", names=", ".join(found))
+    return found[0] if found else ""
 
 
 def write_block(tx: Tx, author: Author, label: str, text: str) -> Block:

@@ -262,6 +262,12 @@ def test_the_wrong_door_is_refused_with_the_right_one(tx: Tx) -> None:
         append_block(tx, author(), "notes", "x")
     with pytest.raises(Refused, match="has sections"):
         replace_in_block(tx, author(), "notes", "x", "y")
+    append_block(tx, author(), "notes", "s line", "state.mood")
+    replace_in_block(tx, author(), "notes", "s line", "t line")
+    assert "t line" in content(tx)
+    append_block(tx, author(), "notes", "t line", "notes")
+    with pytest.raises(Refused, match=r"occurs in notes, state\.mood: name the field or section"):
+        replace_in_block(tx, author(), "notes", "t line", "u line")
     with pytest.raises(Refused, match="is plain text, without fields"):
         set_field(tx, author(), "plain", "mood", "x")
     with pytest.raises(Refused, match="this is a number, not a text"):
