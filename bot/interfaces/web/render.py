@@ -30,10 +30,9 @@ _UNITS = {"de": ((1e9, "\u00a0Mrd."), (1e6, "\u00a0Mio.")), "ja": ((1e8, "億"),
 _EXCERPT, _BEFORE = 1_000, 200  # length of an excerpt, and of the part before the match
 _WRITERS = 8  # colors that distinguish writers
 _HEADINGS = {
-    "about": "related to", "after": "after which task", "as_owner": "your name in the file", "at": "permission",
-    "begin": "start", "by": "group by",
-    "count": "limit", "dead": "only failed", "domain": "area", "embedder": "embedding model", "ends": "end",
-    "every": "minutes between checks", "kept_as": "path", "newer": "newer version", "of": "applies to",
+    "about": "related to", "after": "after which task", "as_owner": "your name in the file", "begin": "start",
+    "by": "group by", "count": "limit", "dead": "only failed", "domain": "area", "embedder": "embedding model",
+    "ends": "end", "every": "minutes between checks", "kept_as": "path", "newer": "newer version", "of": "applies to",
     "older": "older version", "only": "single change", "only_at": "expected state",
     "origin": "import", "reach": "where it applies", "row": "number",
     "seen": "edited version", "tech": "technology", "to": "audience", "under": "parent task",

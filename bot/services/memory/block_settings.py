@@ -41,7 +41,9 @@ _RIGHTS = {
     "human": "Write if the person it is about agrees",
     "read_write": "Read and write",
 }
-_At = Annotated[Literal["read_only", "append", "read_write"], Param("What the agent may do with it", labels=_RIGHTS)]
+_Shared = Annotated[
+    Literal["read_only", "append", "read_write"], Param("What the agent may do with it", short="--at", labels=_RIGHTS)
+]
 _Agent = Annotated[str, Param("Name of the agent", example="Carina", suggests="sharers")]
 _To = Annotated[
     str, Param("Who can see it", example="public", metavar="AUDIENCE", suggests="audiences", positional=True)
@@ -109,10 +111,12 @@ class BlockSettings(MemoryService, frozen=True):
     checkpoints: CheckpointPolicy = DEFAULT_POLICY
 
     @operation("memory.share", "Share a block with another agent", Action.SHARE)
-    def share(self, tx: Tx, caller: Caller, label: BlockName, agent: _SharedWith = "", at: _At = "read_only") -> Shares:
+    def share(
+        self, tx: Tx, caller: Caller, label: BlockName, agent: _SharedWith = "", permission: _Shared = "read_only"
+    ) -> Shares:
         named = find_named(tx, caller.scope, label)
         if agent:
-            share_block(tx, named.block, find_living(tx, agent).name, Permission(at), self.clock())
+            share_block(tx, named.block, find_living(tx, agent).name, Permission(permission), self.clock())
         return _shared(tx, named)
 
     @operation("memory.unshare", "Stop sharing a block with an agent", Action.SHARE)

@@ -154,10 +154,10 @@ async def test_a_block_is_shared_with_another_agent_and_taken_back(settings: Blo
         new = {"label": label, "description": "Words", "permission": permission}
         await settings.create(OLGA, CreateBlock.model_validate(new))
     assert (await settings.share(OLGA, label="plans")).data()["shares"] == []
-    shared = await settings.share(OLGA, label="plans", agent="bea", at="append")
+    shared = await settings.share(OLGA, label="plans", agent="bea", permission="append")
     assert shared.lines(ink) == ["Ada's block plans is shared with Bea (append), in the places where it may be read."]
     assert shared.data()["shares"] == [{"agent": "Bea", "permission": "append", "effective": "append"}]
-    bounded = await settings.share(OLGA, label="charter", agent="Bea", at="read_write")
+    bounded = await settings.share(OLGA, label="charter", agent="Bea", permission="read_write")
     assert bounded.lines(ink)[-1] == "Bea's effective permission is read_only."
     for label, agent, words in (
         ("plans", "Ada", "already belongs to that agent"),

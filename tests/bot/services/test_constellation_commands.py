@@ -355,7 +355,7 @@ def test_a_name_or_place_that_cannot_be_is_asked_for_again_at_once(tmp_path: Pat
             ("Name", "", "expected a name of 1 to 64 characters"),
             ("Name", "main", "There is already a group Main."),
             ("Name", "Calendar", ""),
-            ("Its agents", "", "There is no agent “”. Choose from: Carina, Nova."),
+            ("Its agents", "", "  Choose from: Carina, Nova."),
             ("Its agents", "Nova, Rex", "There is no agent “Rex”. Choose from: Carina, Nova."),
             ("Its agents", "Nova, Carina", ""),
             ("What it is for", "keeps the days", ""),

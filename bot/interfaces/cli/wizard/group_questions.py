@@ -37,8 +37,9 @@ def ask_missing(given: Given, look: Look) -> dict[str, Any]:
         raise CallError("group create: name: {wrong}", wrong=wrong)
 
     def no_members(said: str) -> str:
-        unknown = [each for each in _listed(said) if each not in known]
-        if unknown or not _listed(said):
+        if not (named := _listed(said)):
+            return _("Choose from: {names}.", names=", ".join(known))
+        if unknown := [each for each in named if each not in known]:
             return _(
                 "There is no agent “{name}”. Choose from: {known}.", name=", ".join(unknown), known=", ".join(known)
             )

@@ -120,6 +120,7 @@ def test_they_are_reached_by_hand(tmp_path: Path, here: Here) -> None:
     assert here("memory show partner_profile").stdout.startswith("name: Olga")
     assert here("memory share partner_profile Bea --at append").returncode == 0
     assert "append" in here("memory share partner_profile").stdout
+    assert here("memory share partner_profile Bea --permission read_write").returncode == 0
     assert here("memory unshare partner_profile Bea").returncode == 0
 
 
