@@ -436,6 +436,9 @@ async def test_the_description_is_whole_and_valid(s: Site) -> None:
     found = (await (await s.program("read")).get("/openapi.json")).json()
     assert len(found["paths"]) > 100
     assert "/v1/chat/completions" in found["paths"]
+    refers = set(re.findall(r'"\$ref": "#/components/schemas/([^"]+)"', json.dumps(found)))
+    assert set() < refers <= {*found["components"]["schemas"]}
+    assert json.dumps(found).count('"$ref"') == json.dumps(found).count('"$ref": "#/components/schemas/')
     for path, told in found["paths"].items():
         for operation in told.values():
             for schema in (each["schema"] for each in operation.get("parameters", ())):

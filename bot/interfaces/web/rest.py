@@ -185,14 +185,16 @@ async def _sent(ctx: Context, declared: Operation) -> dict[str, Any]:
 
 async def describe(ctx: Context) -> Response:
     """Describe the API as an OpenAPI document."""
-    paths = {f"/api/v1/{name}": _path(declared) for name, declared in sorted(offered(ctx).items())}
+    operations = sorted(offered(ctx).items())
+    paths = {f"/api/v1/{name}": _path(declared) for name, declared in operations}
+    types = {f"{name}.{of}": told for name, declared in operations for of, told in _types(declared).items()}
     chat = {"summary": "Talk to an agent or a group", "operationId": "chat.completions", "responses": _responses()}
     return JSONResponse(
         {
             "openapi": "3.1.0",
             "info": {"title": "Carina", "version": version()},
             "paths": {**paths, "/v1/chat/completions": {"post": chat}},
-            "components": {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
+            "components": {"schemas": types, "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
             "security": [{"token": []}],
         }
     )
@@ -215,18 +217,31 @@ def _path(declared: Operation) -> dict[str, Any]:
 
 
 def _schema(declared: Operation) -> JsonSchemaValue:
-    whole = declared.arguments.model_json_schema(schema_generator=GenerateJsonSchema)
+    whole = _whole(declared)
     help_of = {each.name: each.help for each in declared.taken(Via.WEB)}
     there = {name: each for name, each in whole.get("properties", {}).items() if name in help_of}
     told = {name: {**each, "description": help_of[name]} for name, each in there.items()}
     required = [name for name in whole.get("required", ()) if name in help_of]
-    shared = {"$defs": whole["$defs"]} if "$defs" in whole else {}
-    return {"type": "object", "properties": told, "required": required, "additionalProperties": False, **shared}
+    return {"type": "object", "properties": told, "required": required, "additionalProperties": False}
+
+
+def _types(declared: Operation) -> dict[str, JsonSchemaValue]:
+    """The types that an operation's arguments refer to. Types of two operations may have one name."""
+    found: dict[str, JsonSchemaValue] = _whole(declared).get("$defs", {})
+    return found
+
+
+def _whole(declared: Operation) -> JsonSchemaValue:
+    template = f"#/components/schemas/{declared.name}.{{model}}"
+    return declared.arguments.model_json_schema(ref_template=template, schema_generator=GenerateJsonSchema)
 
 
 def _responses() -> dict[str, Any]:
-    wrong = {"description": "It was not done", "content": {"application/problem+json": {"schema": {"type": "object"}}}}
-    return {"200": {"description": "What came of it", "content": {"application/json": {}}}, "4XX": wrong}
+    wrong = {
+        "description": "The request was refused",
+        "content": {"application/problem+json": {"schema": {"type": "object"}}},
+    }
+    return {"200": {"description": "The result", "content": {"application/json": {}}}, "4XX": wrong}
 
 
 ROUTES = (("GET", "/openapi.json", describe), ("GET", "/api/v1/{name}", operate), ("POST", "/api/v1/{name}", operate))
