@@ -59,6 +59,10 @@ SEARCHED = frozenset({Kind.CONVERSATION, Kind.AGENT, Kind.DAY, Kind.WEEK})
 T = TypeVar("T", bound=Struct)
 
 
+def _next_id() -> int:
+    return snowflakes.next()
+
+
 class Item(Struct, frozen=True):
     """An item; a new one gets its id when it is made. `text` is the content, `key` identifies the item within its kind,
     `detail` is the JSON of other data of the kind, `strength` how often it was found."""
@@ -80,7 +84,7 @@ class Item(Struct, frozen=True):
     span: tuple[int, int] = (0, 0)
     """It summarizes all messages of its audience in this range: positions in its place's order, or ids."""
     strength: int = 1
-    id: int = field(default_factory=snowflakes.next)
+    id: int = field(default_factory=_next_id)
 
     def read(self, of: type[T]) -> T:
         """The detail, of the type that this kind has."""

@@ -70,7 +70,7 @@ def test_a_check_fails_while_a_block_is_damaged(folder: Path) -> None:
         (("revert", "persona", "nobody"), "“nobody” wrote nothing in this block. Its writers: the system"),
         (("revert", "persona", "system", "--since", "tea"), "“tea” is not a point in time"),
         (("revert", "persona", "system", "--since", "turn 5"), "Turn 5 changed nothing"),
-        (("undo", "persona"), "Nothing of yours is left to undo here"),
+        (("undo", "persona"), "You have nothing left to undo here"),
         (("edit", "persona", "--text", "x" * 3_000), "would hold 3,000 characters, 1,000 more than its limit of 2,000"),
     ],
 )
