@@ -235,6 +235,8 @@ async def test_a_field_of_a_form_that_is_emptied_is_removed(s: Site) -> None:
     changed = await s.post(f"/commands/tasks.change?task={task}&due=2030-01-01&notes=", task=task, due="", notes="")
     assert "Changed: pay rent" in changed.text
     assert (await s.call("tasks.list"))[0]["due"] is None
+    chosen = await s.post(f"/commands/tasks.change?task={task}&priority=medium", task=task, title="pay", priority="")
+    assert "Changed: pay" in chosen.text, "a choice cannot be emptied"
 
 
 async def test_a_command_that_is_sent_again_because_no_answer_came_is_done_once(s: Site) -> None:

@@ -178,7 +178,8 @@ def test_what_others_brought_along_of_the_person_goes_before_it_is_answered(tx: 
     assert row_of(tx, waiting.id).payload == Extras(background=("Bob: hello",))
     assert row_of(tx, harmless.id).payload == harmless.payload
     assert row_of(tx, waiting.id).status is inbox.Status.RECEIVED
-    assert [row["profile"] for row in tx.all("SELECT profile FROM memory_blocks ORDER BY n")] == ["", profile]
+    left = tx.all("SELECT profile, search_text <> '' AS found FROM memory_blocks ORDER BY n")
+    assert [(row["profile"], row["found"]) for row in left] == [("", 0), (profile, 1)]
 
 
 def test_a_running_turn_of_the_person_can_write_nothing_back(tx: Tx) -> None:
