@@ -16,6 +16,7 @@ from typing import Any
 from msgspec import Struct
 
 from memory import group_runs
+from memory.blocks.store import index_blocks
 from memory.erasure import personal_tables
 from memory.erasure.blocks import remove_of_person, turns_of
 from memory.people.audience import Audience, with_words_of
@@ -118,8 +119,10 @@ def _strip_names(tx: Tx, person: PersonId) -> None:
     """Remove the person from other people's payloads: quotes in waiting rows, lists of names."""
     spoken = tx.all("SELECT DISTINCT speaker FROM messages WHERE person_id = ? AND role = 'user'", (person,))
     names = [str(row["speaker"]) for row in spoken if row["speaker"]]
-    for name in names:
-        tx.run("UPDATE memory_blocks SET profile = '' WHERE instr(profile, ?)", (name,))  # filled again, without them
+    holding = "SELECT id FROM memory_blocks WHERE EXISTS (SELECT 1 FROM json_each(?) WHERE instr(profile, value))"
+    for row in tx.all(holding, (names,)):
+        tx.run("UPDATE memory_blocks SET profile = '' WHERE id = ?", (row["id"],))  # filled again, without them
+        index_blocks(tx, row["id"])
     waiting = tx.all("SELECT id, payload FROM inbox WHERE payload <> '{}' AND person_id IS NOT ?", (person,))
     for row in waiting:
         payload = PAYLOAD.read(row["payload"])

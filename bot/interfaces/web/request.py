@@ -191,11 +191,12 @@ def offered(ctx: Context) -> dict[str, Operation]:
 def arguments(
     declared: Operation, form: Mapping[str, str], via: Via = Via.WEB, before: Mapping[str, str] = MappingProxyType({})
 ) -> dict[str, Any]:
-    """The form's values as arguments of the operation; empty fields are omitted, unless they had a value `before`."""
+    """The form's values as arguments of the operation; empty fields are omitted, unless they had a text `before`."""
     given: dict[str, Any] = {}
     for each in declared.taken(via):
         text = form.get(each.name)
-        if text is None or (text == "" and not each.required and not each.piped and not before.get(each.name)):
+        emptied = before.get(each.name) and each.kind in ("content", "text") and not each.choices
+        if text is None or (text == "" and not each.required and not each.piped and not emptied):
             continue
         match each.kind:
             case "many":
