@@ -23,4 +23,4 @@ INSERT OR IGNORE INTO memory_block_turns (turn_id, block_id)
         EXISTS (SELECT 1 FROM memory_block_updates u WHERE u.block_id = b.id AND u.created_at BETWEEN t.start AND t.end)
         OR (SELECT u.seq > 1 AND u.created_at > t.start FROM memory_block_updates u WHERE u.block_id = b.id
             ORDER BY u.seq LIMIT 1)
-        OR NOT EXISTS (SELECT 1 FROM memory_block_updates u WHERE u.block_id = b.id));
+        OR b.next_seq > 1 AND NOT EXISTS (SELECT 1 FROM memory_block_updates u WHERE u.block_id = b.id));
