@@ -204,6 +204,12 @@ def split_request(text: str, now: datetime, zone: str) -> tuple[str, str]:
     return what, found.said
 
 
+def is_swapped(text: str, when: str, now: datetime, zone: str) -> bool:
+    """Whether the text is only a time, and the time has none."""
+    found = None if find_when(when, now, zone) else find_when(text, now, zone)
+    return found is not None and not found.left.strip()
+
+
 def clock_text(moment: datetime, zone: str, read_on: str) -> str:
     """A time as it is read there: on Discord a timestamp, which each reader sees in their own zone."""
     return timestamp(moment) if read_on == "discord" else clock_words(moment, zone)

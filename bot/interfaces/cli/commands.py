@@ -13,7 +13,7 @@ import click
 
 from bot.errors import CallError
 from bot.interfaces.cli import streams
-from bot.interfaces.cli.manifest import Entry, Manifest, ParameterEntry, Tree, place
+from bot.interfaces.cli.manifest import Entry, Manifest, ParameterEntry, Tree, constellation_after, place
 from bot.interfaces.control.client import View
 from bot.interfaces.headings import HEADINGS
 from bot.interfaces.version import version
@@ -108,7 +108,7 @@ class Commands(_SuggestingGroup):
             return _command(name, entry, self._perform)
         title = self._titles.get(path, "")  # one with only old names has none
         told = sentence(_(title))
-        group = _Group(name, help=told, short_help=told, hidden=not title)
+        group = _Group(name, params=[_constellation()], help=told, short_help=told, hidden=not title)
         for word, below in entry.items():
             if isinstance(below, Entry) and below.default:
                 group.default = word
@@ -122,6 +122,7 @@ class _Group(_SuggestingGroup):
     default = ""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        args = constellation_after(args)
         if args and args[0] in ("list", "show") and args[0] not in self.commands:
             args = [
                 next((each for each in ("list", "show", self.default) if each in self.commands), args[0]),
@@ -141,7 +142,7 @@ def _command(name: str, entry: Entry, perform: Perform) -> click.Command:
     def run(as_json: bool, **given: Any) -> None:
         if entry.renamed:
             click.echo(_("This command is now called {command}.", command=f"`{_typed(entry.name)}`"), err=True)
-        sure, constellation = bool(given.pop("yes", False)), given.pop(CONSTELLATION) or _named()
+        sure, constellation = bool(given.pop("yes", False)), given.pop(CONSTELLATION) or ""
         arguments = {key: value for key, value in given.items() if value is not None and value != ()}
         arguments = _worded(entry, arguments)
         piped = [each for each in entry.parameters if each.piped and each.name not in arguments]
@@ -263,11 +264,6 @@ def _in_chat() -> bool:
     """Whether the command is typed in a chat, whose help omits options for scripts."""
     context = click.get_current_context(silent=True)
     return context is not None and not context.find_root().info_name
-
-
-def _named() -> str:
-    """The constellation named before the command."""
-    return str(click.get_current_context().find_root().params.get(CONSTELLATION) or "")
 
 
 def _piped(entry: Entry, flag: str) -> str:

@@ -19,7 +19,7 @@ import click
 from bot.errors import CallError, UserError
 from bot.interfaces.cli import streams
 from bot.interfaces.cli.data_folder import data_folder, loaded, locale, source
-from bot.interfaces.cli.manifest import Entry, manifest, operation_entry
+from bot.interfaces.cli.manifest import Entry, constellation_after, manifest, operation_entry
 from bot.interfaces.control import client
 from bot.interfaces.control.client import View
 from bot.interfaces.problem import problem_details
@@ -56,7 +56,7 @@ def run(arguments: Sequence[str]) -> int:
     speak(locale())
     read_on(source(), to_owner=True)
     speak_click()
-    arguments = _option_last(arguments)
+    arguments = constellation_after(arguments)
     if arguments[:1] == ["help"]:
         arguments = [*arguments[1:], "--help"]
     try:
@@ -97,18 +97,6 @@ def _print_problem(words: str, status: int) -> None:
     """Print an error in the form of the HTTP API, for a program that reads standard error."""
     told = problem_details(status, words, "" if status == 409 else "Not done")
     click.echo(json.dumps(told, ensure_ascii=not streams.says_everything()), err=True)
-
-
-def _option_last(arguments: Sequence[str]) -> Sequence[str]:
-    """`--constellation NAME chat` as `chat --constellation NAME`: handwritten commands expect it there."""
-    match list(arguments):
-        case ["--constellation", name, command, *others]:
-            named = ["--constellation", name]
-        case [str(named_at_once), command, *others] if named_at_once.startswith("--constellation="):
-            named = [named_at_once]
-        case _:
-            return arguments
-    return [command, *named, *others] if command == "chat" else arguments
 
 
 _OPENED = {"dashboard.open"}

@@ -2,7 +2,7 @@
 
 import functools
 import importlib.resources
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -71,6 +71,17 @@ def manifest() -> Manifest:
 
 def operation_entry(name: str) -> Entry:
     return next(each for each in manifest().operations if each.name == name)
+
+
+def constellation_after(words: Sequence[str]) -> list[str]:
+    """`--constellation NAME COMMAND …` as `COMMAND --constellation NAME …`: it can be typed before any of the words."""
+    match list(words):
+        case ["--constellation", name, command, *others]:
+            return [command, "--constellation", name, *others]
+        case [named, command, *others] if named.startswith("--constellation="):
+            return [command, named, *others]
+        case _:
+            return list(words)
 
 
 def place(tree: Tree, name: str, entry: Entry) -> None:

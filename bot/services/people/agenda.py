@@ -192,8 +192,8 @@ class Agenda(ZonedService, frozen=True):
         usual = person_settings.of(tx, self.people.selves(caller.person)).reminders
         chosen = where or usual
         at = caller.here if chosen == "here" and caller.here is not None else caller.alone
-        if not when.strip():
-            text, when = reminding.split_request(text, self.clock(), self.zone_of(tx, caller))
+        if not when.strip() or reminding.is_swapped(text, when, self.clock(), self.zone_of(tx, caller)):
+            text, when = reminding.split_request(f"{text} {when}", self.clock(), self.zone_of(tx, caller))
         new = Reminder(text, caller.person, at.place, at.scope.audience, caller.trust)
         planned = reminding.plan(tx, new, when, self.people.selves(caller.person), self.zone, self.clock())
         kept = planned.reminder

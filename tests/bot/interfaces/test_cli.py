@@ -221,8 +221,14 @@ def test_without_a_service_status_and_doctor_speak_the_chosen_language(tmp_path:
     assert carina(tmp_path, "constellation", "create", "other").returncode == 0
     elsewhere = carina(tmp_path, "status", "--constellation", "other").stdout
     assert elsewhere.startswith("Carina läuft nicht."), "it is chosen for an account, not for a constellation"
-    for command in ("status", "agent list"):
-        refused = carina(tmp_path, "--constellation", "nowhere", *command.split())
+    for command in (
+        "--constellation nowhere status",
+        "--constellation=nowhere agent list",
+        "remind --constellation nowhere list",
+        "memory --constellation nowhere list",
+        "remind list --constellation nowhere",
+    ):
+        refused = carina(tmp_path, *command.split())
         assert "Es gibt keine Konstellation „nowhere“" in refused.stderr
 
 
@@ -375,6 +381,13 @@ def test_a_reminder_is_promised_for_as_long_as_something_runs(tmp_path: Path) ->
     assert "drink water" in done.stdout
     assert done.stderr == "Carina is not running. `carina run` starts it; reminders arrive only while it runs.\n"
     assert carina(tmp_path, "chat", "--once", "hello").stderr == ""
+
+
+def test_a_reminder_whose_time_comes_first_is_set_for_it(tmp_path: Path) -> None:
+    assert carina(tmp_path, "chat", "--once", "hello").returncode == 0
+    assert carina(tmp_path, "remind", "me", "tomorrow at 9", "call Bob").returncode == 0
+    assert carina(tmp_path, "remind", "me", "pay Bob", "every Monday at 9").returncode == 0
+    assert {each["text"] for each in carina(tmp_path, "remind", "list", "--json").data()} == {"call Bob", "pay Bob"}
 
 
 def test_it_says_what_the_last_answer_was_made_from(tmp_path: Path) -> None:
