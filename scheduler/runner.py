@@ -9,7 +9,7 @@ This is one of the three places where any exception is caught: a failed job's er
 
 import asyncio
 import importlib
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -94,7 +94,7 @@ class Runner:
             await self._look_everywhere()
             while True:
                 self._woken.clear()
-                await self._sleep(partial(timer.add_job, self._wake, "date", **once), await self._tick_safely())
+                await self._sleep(partial(timer.add_job, self._wake, "date", **once), await self.tick())
         finally:
             timer.shutdown(wait=False)
             for task in self._working:
@@ -105,16 +105,12 @@ class Runner:
         """Run what is due now; returns when the next job is due. Work continues in the background, see `settled`."""
         now = self._clock()
         for constellation in {*self._changed, *self._constellations.open_now()}:
-            await self._look(constellation)
+            if not await self._safely(constellation, self._look(constellation)):
+                self._changed.add(constellation)
         self._wakes = {each: at for each, at in self._wakes.items() if self._constellations.has(each)}
         for constellation in sorted(self._wakes, key=self._wakes.__getitem__):
-            try:
-                if self._wakes[constellation] <= now:
-                    await self._serve(constellation, now)
-            except StoreError as error:
-                _log.error(
-                    "jobs_not_served", constellation=constellation, reason=str(error), hint="tried again in a moment"
-                )
+            if self._wakes[constellation] <= now:
+                await self._safely(constellation, self._serve(constellation, now))
         return min(self._wakes.values(), default=None)
 
     async def settled(self) -> None:
@@ -124,12 +120,16 @@ class Runner:
 
     # ------------------------------------------------------------------------------------------------- waking up
 
-    async def _tick_safely(self) -> datetime | None:
+    async def _safely(self, constellation: ConstellationId, work: Awaitable[None]) -> bool:
+        """Do something in one constellation; False if its file cannot be used now, for which the others do not wait."""
         try:
-            return await self.tick()
+            await work
         except StoreError as error:
-            _log.error("jobs_not_checked", reason=str(error), hint="tried again within a minute")
-            return None
+            if self._constellations.has(constellation):  # else it was deleted while it was opened
+                hint = "tried again within a minute"
+                _log.error("jobs_not_served", constellation=constellation, reason=str(error), hint=hint)
+                return False
+        return True
 
     async def _sleep(self, wake: Callable[..., object], until: datetime | None) -> None:
         now = self._clock()

@@ -297,6 +297,16 @@ async def test_a_deleted_constellation_is_looked_at_no_more(here: Harness) -> No
     assert await here.runner.tick() is None
 
 
+async def test_one_that_is_deleted_while_it_is_looked_at_is_no_error(here: Harness) -> None:
+    await here.put("soon", DateTrigger(NOON + HOUR))
+    using = here.constellations.use(here.home)
+    await using.__aenter__()
+    with capture_logs() as events:  # the runner waits until the file is closed, and by then it is deleted
+        closing = using.__aexit__(None, None, None)
+        await asyncio.gather(closing, here.runner.tick(), here.constellations.remove(here.home))
+    assert events == []
+
+
 async def test_what_is_made_while_it_sleeps_wakes_it(here: Harness) -> None:
     here.clock.now = datetime.now(tz=UTC)
     task = asyncio.create_task(here.runner.run())
