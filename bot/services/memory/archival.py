@@ -30,7 +30,7 @@ from memory.store.errors import EntryNotFound, Refused
 from memory.store.ids import AgentId, EntryId, PersonId, code
 from memory.wider_audience import require_widening_entry, widen_entry
 from sources.text import one_line
-from texts import _, gettext_noop
+from texts import _, gettext_noop, ngettext, ngettext_noop
 
 _MOST, _SUGGESTED = 1_000, 100
 _SHOWN = 200  # length of an entry in a list
@@ -154,15 +154,27 @@ class Archive(MemoryService, frozen=True):
         return AddedEntry(row=row, already=known, not_taken=left)
 
     @operation(
-        "archival.delete", "Delete an entry, your messages behind it, and answers that used it", Action.CHANGE_OWN
+        "archival.delete", "Delete an entry, your messages behind it, and answers that used it", Action.CHANGE_OWN, ASKS
     )
     def delete_entry(self, tx: Tx, caller: Caller, entry: _Which, agent: _Agent = "") -> str:
-        """Delete an entry, with the messages it came from if they are the caller's."""
+        """Delete an entry, with the messages it came from if they are the caller's.
+
+        One that is found by words is shown first, because they may have meant another.
+        """
         now = self.clock()
         found = _entry(tx, agent, entry, caller.scope)
         held = MemoryRights(found.people, found.audience, (Change.FORGET,))
         self.require_change(caller, Change.FORGET, held)
-        return forgotten(forget_entry(tx, found, self.asking(caller, found.people), now))
+        count = forget_entry(tx, found, self.asking(caller, found.people), now)
+        if entry.removeprefix("#") not in (found.id, code(found.id)):
+            one, more = ngettext_noop(
+                "Delete this entry and {count} message with it? {text}",
+                "Delete this entry and {count} messages with it? {text}",
+            )
+            text = one_line(found.content, _SHOWN)
+            asked = ngettext(one, more, count, text=text) if count else _("Delete this entry? {text}", text=text)
+            caller.confirm(asked)  # otherwise it is rolled back
+        return forgotten(count)
 
     @operation("archival.widen", "Share an entry that contains only your own words", Action.WIDEN, ASKS)
     def widen_entry(

@@ -97,13 +97,24 @@ async def test_a_part_of_its_text_names_an_entry_if_no_other_has_it(of: Entries)
         await of.as_(somebody(ANN.id), "archival.show", entry="stork")
 
 
+async def test_an_entry_found_by_words_is_shown_before_it_is_deleted(of: Entries) -> None:
+    kept = [(await of.add(f"The {bird} is back.", agent="Ada"))["id"] for bird in ("stork", "heron", "owl")]
+    with pytest.raises(Unconfirmed, match=r"^Delete this entry\? The stork is back\.$"):
+        await of.call("archival.delete", entry="stork")
+    assert len(await of.call("archival.list")) == 3
+    await of.call("archival.delete", entry="stork", sure=True)
+    for number in (f"#{kept[1][-6:]}", kept[2]):  # a number was read where the entry stands
+        await of.call("archival.delete", entry=number)
+    assert await of.call("archival.list") == []
+
+
 async def test_a_label_that_two_agents_use_is_not_guessed(of: Entries) -> None:
     kept = [(await of.add(f"{name} has a key.", label="key", agent=name))["id"] for name in ("Ada", "Bea")]
     for ask in ("archival.show", "archival.delete"):
         with pytest.raises(UserError, match=f"Choose one by ID: #{kept[0][-6:]} of Ada, #{kept[1][-6:]} of Bea"):
             await of.call(ask, entry="key")
     assert (await of.call("archival.show", entry=f"#{kept[1][-6:]}"))["agent"] == "Bea"
-    await of.call("archival.delete", entry="key", agent="Bea")
+    await of.call("archival.delete", entry="key", agent="Bea", sure=True)
     assert (await of.call("archival.show", entry="key"))["id"] == kept[0]
 
 
