@@ -35,8 +35,8 @@ def require_widening(rows: Rows, editor: Editor, block: Block, past: ChangeLog, 
     Raises BlockRefused with the reason: the words are not theirs alone, or the audience is not wider.
     """
     if block.type is BlockType.LOG:
-        raise BlockRefused("block {label} is a log: it says what happened in one place", label=block.label)
-    what = gettext_lazy("block {name}", name=block.label)
+        raise BlockRefused("block “{label}” is a log: it says what happened in one place", label=block.label)
+    what = gettext_lazy("block “{name}”", name=block.label)
     if refused := _not_theirs_to_tell(rows, editor, what, block.audience, to):
         raise BlockRefused(refused)
     turns = {change.turn for change in past.changes if change.turn is not None}
@@ -78,7 +78,9 @@ def _content(tx: Tx, editor: Editor, block: Block) -> tuple[str, dict[str, objec
     if isinstance(block.schema, TextSchema):
         return document.text(), {}
     if found.values[SAVED]:
-        raise Refused("block {label} was damaged: first set its fields again, and empty `recovered`", label=block.label)
+        raise Refused(
+            "block “{label}” was damaged: first set its fields again, and empty `recovered`", label=block.label
+        )
     held = {path: value for path, value in found.values.items() if path != SAVED}
     if isinstance(block.schema, ListSchema):
         return "", {"items": held[""]}

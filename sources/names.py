@@ -14,7 +14,7 @@ _PLACES = {
     "direct messages": gettext_noop("direct messages"),
     "the direct messages with ": gettext_noop("the direct messages with {name}"),
     "patrol:source-": gettext_noop("the news from {name}"),
-    "patrol:": gettext_noop("the patrol {name}"),
+    "patrol:": gettext_noop("the patrol “{name}”"),
     "terminal:local": _TERMINAL,
     "bluesky:account": gettext_noop("the account on Bluesky"),
 }

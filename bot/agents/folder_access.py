@@ -185,7 +185,7 @@ class FolderAccess(Struct, frozen=True):
         root = Path(located.attached.folder.path)
         if root in self.database.path.parents:
             raise Refused(
-                "the folder {name} now contains Carina's own data and cannot be opened",
+                "the folder “{name}” now contains Carina's own data and cannot be opened",
                 name=located.attached.folder.name,
             )
         return root

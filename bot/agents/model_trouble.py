@@ -42,7 +42,7 @@ def said_of(deps: TurnDeps, trouble: ModelTrouble | None, answer: Answer, materi
         return _explained(answer) + _unsaid(deps, answer, material)
     if deps.apology is not None or material.turn.scope.audience == PUBLIC:
         return deps.apology or ""
-    return answer.text or _("Sorry, I cannot answer this.")
+    return answer.text or _("Sorry, I can't answer this.")
 
 
 def _unsaid(deps: TurnDeps, answer: Answer, material: PromptInputs) -> str:

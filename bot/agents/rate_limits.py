@@ -66,8 +66,8 @@ def refuse(tx: Tx, rates: Rates, rows: list[InRow], selves: Selves, now: datetim
     if head.audience == PUBLIC or here == PATROL or any(each.last_error == inbox.OVER_LIMIT for each in rows):
         return True  # nobody reads notices there, or they were already told
     words = _(
-        "That was a lot at once, and I have reached my limit. I will answer everything together on {again}. You do "
-        "not need to repeat it.",
+        "That was a lot at once, and I've reached my limit. I'll answer everything together on {again}. You "
+        "don't need to repeat it.",
         again=moment_text(again, here),
     )
     key = f"rate/{head.person}/{head.place}/{again:%Y-%m-%dT%H}"

@@ -77,7 +77,7 @@ def missing_programs(servers: Mapping[str, McpServer]) -> list[str]:
     """The servers whose program is missing, one line each."""
     return [
         _(
-            'MCP server {name}: there is no program "{program}"; correct mcp.{name}.command, or install it',
+            "MCP server “{name}”: there is no program “{program}”; correct mcp.{name}.command, or install it",
             name=name,
             program=server.command,
         )

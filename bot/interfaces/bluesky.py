@@ -121,9 +121,8 @@ class _Here(Struct, frozen=True):
     async def suspect(self, root: str, name: str) -> None:
         """Tell the owner that somebody writes like a machine, once per thread."""
         text = _(
-            "{name} answers like a bot in the thread {root}: quickly, many times in a row. I "
-            "will not answer them there anymore. If I am wrong, add them to `friends` in [bluesky]; "
-            "if I am right, to `exclude_dids`.",
+            "{name} answers like a bot in the thread {root}: quickly, many times in a row. I won't answer them "
+            "there anymore. If I'm wrong, add them to `friends` in [bluesky]; if I'm right, to `exclude_dids`.",
             name=name,
             root=root,
         )

@@ -394,7 +394,7 @@ def _told(rows: Rows, row: OutRow, status: Status, reason: str) -> str:
         text = _("An answer in {place} {words}: {reason}.", place=place, words=words, reason=_(reason))
     if status is Status.WITHDRAWN:
         return text
-    again = _("I will not send it again on my own. `carina outbox retry {id}` sends it.", id=code(row.id))
+    again = _("I won't send it again on my own. `carina outbox retry {id}` sends it.", id=code(row.id))
     return f"{text} {again}"
 
 

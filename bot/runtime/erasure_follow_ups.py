@@ -83,9 +83,9 @@ async def _failed(database: Database, each: FollowUp, error: str, deps: TurnDeps
         if not erasure_follow_ups.failed(tx, each, error, deps.clock()):
             with deps.notices.reading():
                 text = _(
-                    "Somebody edited or deleted a message, and I could not remove everything I had derived from it "
-                    "({parts}): {error}. The message itself is already edited or deleted. I will try again at the next "
-                    "start; `carina doctor` shows what is left.",
+                    "Somebody edited or deleted a message, and I couldn't remove everything I had derived from "
+                    "it ({parts}): {error}. The message itself is already edited or deleted. I'll try again at "
+                    "the next start; `carina doctor` shows what is left.",
                     parts=_(_PARTS[each.part]),
                     error=error.partition(":")[0],
                 )

@@ -127,8 +127,8 @@ class ConstellationIntake:
         except Exception:
             _log.exception("notification_not_stored", source=notification.source, external_id=notification.external_id)
             words = _(
-                "Something that arrived from {source} (ID there: {external_id}) could not be stored in two attempts, "
-                "so I cannot answer it. The log has the details; please report it.",
+                "Something that arrived from {source} (ID there: {external_id}) couldn't be stored in two "
+                "attempts, so I can't answer it. The log has the details; please report it.",
                 source=notification.source,
                 external_id=notification.external_id,
             )

@@ -186,13 +186,14 @@ def failure_words(name: str, error: Exception) -> str:
     """The text for the owner; of an unknown error only its type, because its message may quote people."""
     if isinstance(error, BackupFailed):
         return _(
-            "The {name} is failing: {why}. I will keep trying at longer and longer intervals.",
+            "The {name} is failing: {why}. I'll keep trying at longer and longer intervals.",
             name=_(name),
             why=error_text(error),
         )
     return _(
-        "A part of the service keeps failing: {name} ({error}). I will keep trying at longer and longer intervals; "
-        "everything else keeps running. The log has the details. If this continues, please report it.",
+        "A part of the service keeps failing: {name} ({error}). I'll keep trying at longer and longer "
+        "intervals; everything else keeps running. The log has the details. If this continues, please report "
+        "it.",
         name=name,
         error=type(error).__name__,
     )

@@ -24,7 +24,7 @@ from texts import TextError, _, gettext_noop, join_lazy, language, ngettext, pac
 POSTPONE = commit_point("turn.postpone")
 GIVE_UP = commit_point("turn.bury")
 
-GIVEN_UP = gettext_noop("I am sorry, but I could not answer that. Ask me to try again, or send it again.")
+GIVEN_UP = gettext_noop("I'm sorry, but I couldn't answer that. Ask me to try again, or send it again.")
 """The notice to a person whose message is given up."""
 SEPARATE_AFTER = 2  # attempts at several rows together
 _LONGEST = 500  # characters of an error
@@ -147,10 +147,10 @@ class TurnRetries(Struct, frozen=True):
             error = error.partition(":")[0]
         with self.deps.notices.reading():
             words = ngettext(
-                "I could not answer a message in {place} after {count} attempt: {error}. `carina inbox show {id}` "
-                "shows it, and `carina inbox retry {id}` tries again.",
-                "I could not answer a message in {place} after {count} attempts: {error}. `carina inbox show {id}` "
-                "shows it, and `carina inbox retry {id}` tries again.",
+                "I couldn't answer a message in {place} after {count} attempt: {error}. `carina inbox show "
+                "{id}` shows it, and `carina inbox retry {id}` tries again.",
+                "I couldn't answer a message in {place} after {count} attempts: {error}. `carina inbox show "
+                "{id}` shows it, and `carina inbox retry {id}` tries again.",
                 count,
                 place=place_title(place_named(tx, self.place, Scope(OWNER))),
                 error=_(error),

@@ -174,8 +174,8 @@ def _tell_owner(tx: Tx, row: InRow, group: Group, notices: Notices, now: datetim
         notices = Notices(row.place)
     with notices.reading():
         text = _(
-            "No agent is answering in {place}: every agent in the group {group_name} is archived or "
-            "hibernated. Wake one with `carina agent wake`, or restore one with `carina agent restore`. I will "
+            "No agent is answering in {place}: every agent in the group “{group_name}” is archived or "
+            "hibernated. Wake one with `carina agent wake`, or restore one with `carina agent restore`. I'll "
             "then answer the messages of the last {count} days.",
             place=place_title(place_named(tx, row.place, Scope(OWNER))),
             group_name=group.name,
@@ -194,8 +194,8 @@ def _tell_asker(tx: Tx, row: InRow, group: Group, notices: Notices, now: datetim
     if row.audience == OWNER or row.place == notices.place:
         return
     text = _(
-        "No agent is answering here at the moment. I will keep what you write for {count} days and answer it if that "
-        "changes.",
+        "No agent is answering here at the moment. I'll keep what you write for {count} days and answer it if "
+        "that changes.",
         count=inbox.KEPT.days,
     )
     key = f"unattended/{group.id}/{row.id}"

@@ -118,8 +118,8 @@ async def _configured(config: Config, constellations: Constellations, asked: str
         return constellations.of(named(constellations, asked))
     known = ", ".join(f'"{each.name}"' for each in constellations.all()) or gettext_lazy("none")
     raise UserError(
-        "There is no constellation {name} in {home} (available: {known}). `carina run` creates it, or "
-        "set constellation.name in {file} to one of those available.",
+        "There is no constellation “{name}” in {home} (available: {known}). `carina run` creates it, or set "
+        "constellation.name in {file} to one of those available.",
         name=name,
         home=config.home,
         known=known,

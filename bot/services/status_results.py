@@ -129,7 +129,7 @@ class ServiceStatus(Result):
 
     @property
     def heading(self) -> str:
-        return _("Carina is running (constellation {constellation})", constellation=self.constellation)
+        return _("Carina is running (constellation “{constellation}”)", constellation=self.constellation)
 
     def parts(self, markup: Markup) -> list[str]:
         missing = gettext_noop("{part}: not configured (set {setting})")
@@ -142,7 +142,7 @@ class ServiceStatus(Result):
         )
         after = (
             *([_("search by meaning: {how}", how=self.embedding)] if self.embedding else []),
-            *(_("MCP server {name}: {words}", name=name, words=words) for name, words in self.mcp.items()),
+            *(_("MCP server “{name}”: {words}", name=name, words=words) for name, words in self.mcp.items()),
             *(_agent(name, model) for name, model in self.agents.items()),
         )
         return [*map(markup.text, before), *(model.line(markup) for model in self.models), *map(markup.text, after)]
@@ -184,5 +184,5 @@ def _titled(part: str) -> str:
 
 def _agent(name: str, model: str) -> str:
     if model == OFFLINE:
-        return _("agent {name}: answers without a language model", name=name)
-    return _("agent {name}: answers with {model}", name=name, model=model)
+        return _("agent “{name}”: answers without a language model", name=name)
+    return _("agent “{name}”: answers with {model}", name=name, model=model)

@@ -129,7 +129,9 @@ class Embedding:
             return self.redact("; ".join(parts))
         progress = vectors.progress(rows)
         if progress.waiting:
-            parts.append(ngettext("{count} text is waiting", "{count} texts are waiting", progress.waiting))
+            parts.append(
+                ngettext("{count} text is not indexed yet", "{count} texts are not indexed yet", progress.waiting)
+            )
         if progress.refused:
             parts.append(ngettext("{count} text was refused", "{count} texts were refused", progress.refused))
         if reason := sqlite.distances.reason:

@@ -83,10 +83,10 @@ def _key(entry: EntryId) -> str:
 
 def _words(entry: Entry, source: str) -> str:
     lines = [
-        _("From what you said, I inferred something that may be sensitive. I will use it only if you say yes:"),
+        _("From what you said, I inferred something that may be sensitive. I'll use it only if you say yes:"),
         f"> {one_line(entry.content, _SHOWN)}",
     ]
     if source == SOURCE:
         lines.append(_("Answer with `carina dream allow {id}` or `carina dream refuse {id}`.", id=entry.id))
-    lines.append(_("-# If you do not answer, I will never use it, and will forget it after 90 days."))
+    lines.append(_("-# If you don't answer, I'll never use it, and will forget it after 90 days."))
     return "\n".join(lines)

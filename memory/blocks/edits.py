@@ -99,7 +99,7 @@ def write_block(tx: Tx, author: Author, label: str, text: str) -> Block:
         _require_text(block)
         if block.id in author.shown and block.shown != block.content:
             raise Refused(
-                "you see only some lines of block {address}: {not_whole}", address=block.address, not_whole=_NOT_WHOLE
+                "you see only some lines of block “{address}”: {not_whole}", address=block.address, not_whole=_NOT_WHOLE
             )
         set_seen(document, PLAIN, text, known_version(author, block, document))
 
@@ -145,7 +145,7 @@ def _spliced(shown: str, now: str, first: int, last: int, text: str) -> str:
 def _require_text(block: Block) -> None:
     if not block.is_text:
         raise Refused(
-            "block {address} has {outline}; {instead}",
+            "block “{address}” has {outline}; {instead}",
             address=block.address,
             outline=outline(block.schema),
             instead=_INSTEAD,
@@ -257,7 +257,7 @@ def changeable(block: Block, path: str, *, by_system: bool = False) -> Target:
     """The part at a path, if it may be changed. Raises Refused, BlockRefused."""
     if block.is_text and path:
         raise Refused(
-            "block {address} is plain text, without fields: append to it, replace part of it or rewrite it",
+            "block “{address}” is plain text, without fields: append to it, replace part of it or rewrite it",
             address=block.address,
         )
     if not path and isinstance(block.schema, MapSchema | CompositeSchema):
@@ -265,7 +265,7 @@ def changeable(block: Block, path: str, *, by_system: bool = False) -> Target:
     target = target_of(block.schema, path)
     if target.read_only and not by_system:
         raise BlockRefused(
-            "{path} of block {address} is read-only: the system maintains it", path=path, address=block.address
+            "{path} of block “{address}” is read-only: the system maintains it", path=path, address=block.address
         )
     return target
 

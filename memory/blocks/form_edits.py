@@ -42,8 +42,8 @@ def field_marked(block: Block, mark: str) -> str:
     if mark in there or mark in there.values() or not re.fullmatch("[0-9a-f]{8}", mark):
         return there.get(mark, "")
     raise Refused(
-        "your text was not saved: the fields of block {label} have changed since you opened the form, and the one you "
-        "edited is gone",
+        "your text was not saved: the fields of block “{label}” have changed since you opened the form, and "
+        "the one you edited is gone",
         label=block.label,
     )
 
@@ -77,7 +77,7 @@ def _writable(block: Block, path: str) -> Target:
             "Discord `field`), or ask the agent"
         )
     if path and block.is_text:
-        raise Refused("block {label} is plain text, without fields", label=block.label)
+        raise Refused("block “{label}” is plain text, without fields", label=block.label)
     target = changeable(block, path)
     if target.is_log:
         raise BlockRefused("{path} is a log: its entries cannot be changed", path=path or block.label)

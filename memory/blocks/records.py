@@ -196,7 +196,7 @@ def require_fits(name: str, limit: int, size: int, before: int = 0) -> None:
     """Raises BlockTooLong for a block's text of more than `limit` characters; one that was over it may still shrink."""
     if size > limit and size > before:
         raise BlockTooLong(
-            "block {name} would hold {size:,} characters, {over:,} more than its limit of {limit:,}",
+            "block “{name}” would hold {size:,} characters, {over:,} more than its limit of {limit:,}",
             name=name,
             size=size,
             over=size - limit,

@@ -85,7 +85,7 @@ def _begin_anew(tx: Tx, head: Row, now: datetime) -> list[str]:
         _restore(tx, head, document, now)
     except Refused as error:
         raise BlockCorrupt(
-            "no stored change of block {block} can be read; its last text is kept as it was shown ({error})",
+            "no stored change of block “{block}” can be read; its last text is kept as it was shown ({error})",
             block=block,
             error=error,
         ) from error
@@ -199,7 +199,7 @@ class Damage(Struct, frozen=True):
     @property
     def words(self) -> str:
         """A sentence for the owner: which block, when, what was found."""
-        which = _("block {name}", name=self.label) if self.label else _("a block from somebody's direct messages")
+        which = _("block “{name}”", name=self.label) if self.label else _("a block from somebody's direct messages")
         said = (
             gettext_noop("{block} was damaged and rebuilt on {at}: {findings}")
             if self.outcome == "repaired"

@@ -72,12 +72,12 @@ def by_agent(tx: Tx, author: Author, label: str) -> Edit:
 def require_editor(editor: Editor, block: Block, operation: Operation = Operation.OVERWRITE) -> None:
     """Raise BlockRefused if a person may not change a block by hand."""
     if not editor.scope.may_use(block.audience):
-        raise BlockRefused("block {label} cannot be seen from here", label=block.label)
+        raise BlockRefused("block “{label}” cannot be seen from here", label=block.label)
     if decide(editor.right(block), operation) is not Decision.ALLOW:
         raise BlockRefused(_not_theirs(block))
     if editor.trust < Trust.APPROVED and block.type is BlockType.CORE and not block.audience.startswith("person:"):
         raise BlockRefused(
-            "block {label} is always in context: ask the agent, which will ask for approval", label=block.label
+            "block “{label}” is always in context: ask the agent, which will ask for approval", label=block.label
         )
 
 
@@ -113,8 +113,8 @@ def by_hand(tx: Tx, editor: Editor, block: Block, operation: Operation = Operati
 
 def _not_theirs(block: Block) -> str:
     if block.type is BlockType.LOG:
-        return gettext_lazy("block {block} is a log: its entries cannot be changed", block=block.label)
-    return gettext_lazy("block {block} is not about you: only the owner can change it by hand", block=block.label)
+        return gettext_lazy("block “{block}” is a log: its entries cannot be changed", block=block.label)
+    return gettext_lazy("block “{block}” is not about you: only the owner can change it by hand", block=block.label)
 
 
 def roll_back(edit: Edit, version: int) -> RevertResult:

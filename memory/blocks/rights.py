@@ -48,11 +48,11 @@ def decision_for(block: Block, author: Author, operation: Operation) -> Decision
     decision = decide(access, operation, own=author.writer == SYSTEM or block.owner == author.agent)
     told = {"address": block.address, "access": access, "operation": operation}
     if decision is Decision.DENY:
-        raise BlockRefused("block {address} has the permission {access} here, so {operation} is not possible", **told)
+        raise BlockRefused("block “{address}” has the permission {access} here, so {operation} is not possible", **told)
     if decision is not Decision.ALLOW and author.turn is None:
         raise BlockRefused(
-            "block {address} has the permission {access}: {operation} needs approval, and only an agent's turn "
-            "can ask for it",
+            "block “{address}” has the permission {access}: {operation} needs approval, and only an agent's "
+            "turn can ask for it",
             **told,
         )
     return decision
@@ -68,7 +68,7 @@ def existing_block(rows: Rows, author: Author, label: str, operation: Operation)
     decision = decision_for(block, author, operation)
     if may_write_down(author.scope, block.audience):
         return block, decision
-    others_read = gettext_noop("block {block} is read by people ({audience}) who cannot read this")
+    others_read = gettext_noop("block “{block}” is read by people ({audience}) who cannot read this")
     read = gettext_lazy(others_read, block=block.address, audience=block.audience)
     if operation not in (Operation.APPEND, Operation.OVERWRITE):
         raise BlockRefused(
@@ -100,15 +100,15 @@ def require_yes(rows: Rows, author: Author, block: Block, operation: Operation, 
     values = {"block": block.address, "used": author.source or gettext_lazy("a stranger's words")}
     if trusted:
         why = gettext_lazy(
-            "block {block} has the permission {access}, so {operation} needs approval",
+            "block “{block}” has the permission {access}, so {operation} needs approval",
             access=block.access,
             operation=operation,
             **values,
         )
     elif operation is Operation.SHARE:
-        why = gettext_lazy("block {block} would be shared with another agent, and this turn uses {used}", **values)
+        why = gettext_lazy("block “{block}” would be shared with another agent, and this turn uses {used}", **values)
     else:
-        why = gettext_lazy("block {block} is always in context, and this turn uses {used}", **values)
+        why = gettext_lazy("block “{block}” is always in context, and this turn uses {used}", **values)
     following = rows.number("SELECT next_seq FROM memory_blocks WHERE id = ?", (block.id,))
     # Not the id: a block that this very edit creates from its template has a new id next time.
     version = f"{block.audience} {following}"

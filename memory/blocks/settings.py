@@ -108,15 +108,17 @@ def _require_sound(new: NewBlock) -> None:
             label=new.label[: records.MOST_LABEL],
         )
     if not new.description.strip():
-        raise Refused("block {label} needs a description: it tells the model what belongs in it", label=new.label)
+        raise Refused("block “{label}” needs a description: it tells the model what belongs in it", label=new.label)
     for text in (new.label, new.description, new.profile):
         require_storable(text)
     records.require_fits(new.label, new.limit, len(new.content))
     if isinstance(new.schema, TextSchema) and new.values:
-        raise Refused("block {label} is a text: it has no fields {names}", label=new.label, names=", ".join(new.values))
+        raise Refused(
+            "block “{label}” is a text: it has no fields {names}", label=new.label, names=", ".join(new.values)
+        )
     if not isinstance(new.schema, TextSchema) and new.content:
         raise Refused(
-            "block {label} has {outline}: give their values, not a text", label=new.label, outline=outline(new.schema)
+            "block “{label}” has {outline}: give their values, not a text", label=new.label, outline=outline(new.schema)
         )
 
 
@@ -135,10 +137,10 @@ _MOVES = {  # the type that a block needs, the one that it gets, and whether it 
     Operation.UNPIN: (BlockType.WORKING, BlockType.WORKING, False),
 }
 _UNMOVED = {
-    BlockType.CORE: gettext_noop("block {address} is always in context and stays there; choose a working block"),
-    BlockType.LOG: gettext_noop("block {address} is a log and stays as it is; choose a working block"),
-    BlockType.WORKING: gettext_noop("block {address} is not archived, so it cannot be loaded; pin it to use it"),
-    BlockType.ARCHIVAL: gettext_noop("block {address} is archived; load it first"),
+    BlockType.CORE: gettext_noop("block “{address}” is always in context and stays there; choose a working block"),
+    BlockType.LOG: gettext_noop("block “{address}” is a log and stays as it is; choose a working block"),
+    BlockType.WORKING: gettext_noop("block “{address}” is not archived, so it cannot be loaded; pin it to use it"),
+    BlockType.ARCHIVAL: gettext_noop("block “{address}” is archived; load it first"),
 }
 
 
@@ -177,7 +179,7 @@ def set_viewport(tx: Tx, author: Author, label: str, first: int, lines: int) -> 
     block, decision = existing_block(tx, author, label, Operation.PIN)
     if not isinstance(block.schema, TextSchema):
         raise BlockRefused(
-            "block {address} has {outline}: only a text has a viewport",
+            "block “{address}” has {outline}: only a text has a viewport",
             address=block.address,
             outline=outline(block.schema),
         )
@@ -207,7 +209,7 @@ def delete_block(tx: Tx, author: Author, label: str) -> Block:
 def remove_block(tx: Tx, block: Block, now: datetime) -> None:
     """Delete a block without checking rights. Raises Refused, naming what still needs it."""
     if needed := _needed_by(tx, block):
-        raise Refused("block {label} cannot be deleted: {names}", label=block.label, names=needed)
+        raise Refused("block “{label}” cannot be deleted: {names}", label=block.label, names=needed)
     tx.run("UPDATE memory_blocks SET deleted_at = ?, search_text = '' WHERE id = ?", (now, block.id))
 
 
@@ -308,16 +310,16 @@ def set_block_settings(
     records.require_fits(block.label, limit, len(block.content))
     if kind is not block.type and BlockType.LOG in (kind, block.type):
         raise Refused(
-            "block {label} has the type {type}: only core, working and archival blocks can change their type",
+            "block “{label}” has the type {type}: only core, working and archival blocks can change their type",
             label=block.label,
             type=block.type,
         )
     if label != block.label:
         require_allowed_label(label)
         if block.owner == CONSTELLATION_OWNER or block.profile:
-            raise Refused("block {label} cannot be renamed: all agents use it under this label", label=block.label)
+            raise Refused("block “{label}” cannot be renamed: all agents use it under this label", label=block.label)
         if needed := join_lazy("; ", _called_by_label(tx, block)):
-            raise Refused("block {label} cannot be renamed: {names}", label=block.label, names=needed)
+            raise Refused("block “{label}” cannot be renamed: {names}", label=block.label, names=needed)
         if own_block(tx, block.owner, label, block.audience) is not None:
             raise BlockExists("there is already a block “{label}” for {audience}", label=label, audience=block.audience)
     pinned = kind is not BlockType.ARCHIVAL and (block.pinned or kind is not block.type)
@@ -336,9 +338,9 @@ def set_block_settings(
 def _retyped(tx: Tx, block: Block, schema: Schema, writer: Writer, now: datetime) -> Block:
     """Give an empty block another schema. Raises Refused for any other."""
     if block.type is BlockType.LOG:
-        raise Refused("block {label} is a log that Carina maintains: its type cannot be changed", label=block.label)
+        raise Refused("block “{label}” is a log that Carina maintains: its type cannot be changed", label=block.label)
     if schema.type == block.schema.type:
-        raise Refused("block {label} already has this type of content", label=block.label)
+        raise Refused("block “{label}” already has this type of content", label=block.label)
     opened = open_block(tx, block.id, writer, now)
     empty = BlockDocument()
     empty.change(partial(containers.declare, schema=block.schema))
@@ -346,12 +348,12 @@ def _retyped(tx: Tx, block: Block, schema: Schema, writer: Writer, now: datetime
     if filled := [name for name, value in before.items() if value != after.get(name)]:  # names of fields are no content
         if lost := ", ".join(name for name in filled if name.strip(".")):
             raise Refused(
-                "block {label} is not empty: {names} would be lost; create another and copy the content",
+                "block “{label}” is not empty: {names} would be lost; create another and copy the content",
                 label=block.label,
                 names=lost,
             )
         raise Refused(
-            "block {label} is not empty: only an empty block can get another type of content; create another "
+            "block “{label}” is not empty: only an empty block can get another type of content; create another "
             "block and copy the content",
             label=block.label,
         )

@@ -50,7 +50,7 @@ def unshare_block(tx: Tx, block: Block, name: str) -> None:
     sql = "DELETE FROM shared_block_agents WHERE block_id = ? AND agent_id = ?"
     if not tx.run(sql, (block.id, _agent(tx, name))):
         raise Refused(
-            "block {label} is not shared with “{name}”; {shared_with}",
+            "block “{label}” is not shared with “{name}”; {shared_with}",
             label=block.label,
             name=name[:80],
             shared_with=_shared_with(tx, block),
@@ -96,7 +96,7 @@ def _recipient(rows: Rows, block: Block, name: str, permission: Permission) -> A
             "a block can be shared as read_only, append or read_write, not as {permission}", permission=permission
         )
     if (agent := _agent(rows, name)) == block.owner:
-        raise Refused("block {label} already belongs to that agent", label=block.label)
+        raise Refused("block “{label}” already belongs to that agent", label=block.label)
     return agent
 
 

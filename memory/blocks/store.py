@@ -98,7 +98,7 @@ def head_of(rows: Rows, block: BlockId) -> Row:
     columns = "id, audience, next_seq, sealed_seq, created_at"
     found = rows.one(f"SELECT {columns}, {_INDEXED} FROM memory_blocks WHERE id = ?", (block,))
     if found is None:
-        raise BlockNotFound("there is no block {block}", block=block)
+        raise BlockNotFound("there is no block “{block}”", block=block)
     return found
 
 

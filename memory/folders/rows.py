@@ -163,7 +163,7 @@ def current(rows: Rows, folder: Folder) -> Folder:
     """The current row of a folder that was read before. Raises `Refused` if it was removed meanwhile."""
     found = _folder.first(rows, "SELECT * FROM folders WHERE id = ?", (folder.id,))
     if found is None:
-        raise Refused("the folder {name} has been removed", name=folder.name)
+        raise Refused("the folder “{name}” has been removed", name=folder.name)
     return found
 
 
@@ -308,7 +308,7 @@ def _require_room(rows: Rows, folder: Folder, new: NewFile) -> None:
     sql = "SELECT coalesce(sum(size_bytes), 0) FROM folder_files WHERE folder_id = ? AND name <> ?"
     if rows.number(sql, (folder.id, new.name)) + new.size > MAX_FOLDER:
         raise Refused(
-            "the folder {name} would have more than {max_folder:,} bytes: remove files first",
+            "the folder “{name}” would have more than {max_folder:,} bytes: remove files first",
             name=folder.name,
             max_folder=MAX_FOLDER,
         )

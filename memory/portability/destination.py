@@ -42,7 +42,7 @@ def require_new_name(rows: Rows, taken: Import, rename: str) -> None:
     for row in rows.all("SELECT id, name FROM constellations"):
         if str(row["name"]).casefold() == name.casefold() or row["id"] == identifier:
             raise NameTaken(
-                "There is already a constellation {name}; `--rename NAME` imports the file as another one",
+                "There is already a constellation “{name}”; `--rename NAME` imports the file as another one",
                 name=row["name"],
             )
 
@@ -152,26 +152,26 @@ def _require_names(tx: Tx) -> list[str]:
     )
     if agent is not None and agent["itself"] and agent["status"] == "archived":
         raise NameTaken(
-            "the agent {name} in the file is archived here; nothing was imported. `carina agent restore {name}` "
-            "restores it",
+            "the agent “{name}” in the file is archived here; nothing was imported. `carina agent restore "
+            "{name}` restores it",
             name=agent["name"],
         )
     if agent is not None and agent["itself"]:
         raise NameTaken(
-            "The agent {name} in the file already exists here, and `--rename` does not copy it; nothing was "
+            "The agent “{name}” in the file already exists here, and `--rename` does not copy it; nothing was "
             "imported. `--constellation NAME` imports it into another constellation",
             name=agent["name"],
         )
     if agent is not None:
         raise NameTaken(
-            "there is another agent {name} here; nothing was imported. `--rename NAME` imports it under another name",
+            "there is another agent “{name}” here; nothing was imported. `--rename NAME` imports it under another name",
             name=agent["name"],
         )
     gone = "json_array_length(:returning) > 0"  # groups stay where an import is undone
     group = tx.one(f"SELECT m.name FROM main.agent_groups m JOIN staged.agent_groups s {same.format(gone=gone)}", known)
     if group is not None:
         raise NameTaken(
-            "there is already a group {name} or one with the same ID; nothing was imported", name=group["name"]
+            "there is already a group “{name}” or one with the same ID; nothing was imported", name=group["name"]
         )
     return returning
 

@@ -156,7 +156,7 @@ def require_sound_blocks(rows: Rows) -> None:
                 archived(archives[: count + 1])
         except BlockCorrupt as error:
             raise CarError(
-                "the block {block!r} in the file is damaged: {error}. Where it was exported, `carina memory verify "
+                "the block “{block}” in the file is damaged: {error}. Where it was exported, `carina memory verify "
                 "--repair` rebuilds it; then export it again",
                 block=(row["label"] if Scope(OWNER).may_use(row["audience"]) else row["id"])[:80],
                 error=error,

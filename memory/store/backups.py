@@ -75,7 +75,7 @@ def make(folder: Path, now: datetime, fill: Callable[[Path], Iterable[Path]]) ->
     target = folder / FOLDER / name
     making = folder / FOLDER / f"{name}{_UNFINISHED}"
     if target.exists():
-        raise BackupFailed("there is already a backup {name}", name=name)
+        raise BackupFailed("there is already a backup “{name}”", name=name)
     try:
         private_folder(folder / FOLDER)
         shutil.rmtree(making, ignore_errors=True)

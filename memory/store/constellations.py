@@ -67,7 +67,7 @@ def require_registry(folder: Path) -> None:
     if (unfinished := folder / UNFINISHED_RESTORE).exists():
         name = unfinished.read_text("utf-8")
         raise DatabaseCorrupt(
-            "the restore of the backup {name} did not finish: run `carina backup restore {name}` again", name=name
+            "the restore of the backup “{name}” did not finish: run `carina backup restore {name}` again", name=name
         )
     registry = folder / GLOBAL_DB
     if not (registry.exists() and registry.stat().st_size) and any(folder.glob("constellations/[!.]*/carina.db")):
@@ -235,7 +235,7 @@ class Constellations:
             if found.id not in self._slots:
                 return
             await asyncio.sleep(_LOOK_SECONDS)
-        raise StoreError("the constellation {name} is in use; try again in a moment", name=found.name)
+        raise StoreError("the constellation “{name}” is in use; try again in a moment", name=found.name)
 
     def of_place(self, bindings: Iterable[str], default: ConstellationId) -> ConstellationId:
         """The constellation of a place: that of its first known binding, narrowest first, else the default."""

@@ -23,9 +23,9 @@ SYNC = call_point("discord.sync_commands")
 SYNC_SECONDS = 30.0
 TELLING_SECONDS = 1.0
 UNFINISHED = gettext_noop(
-    "I am restarting and could not finish this. Part of it may have been done. Please check and try again in a minute."
+    "I'm restarting and couldn't finish this. Part of it may have been done. Please check and try again in a minute."
 )
-NOT_BEGUN = gettext_noop("I am restarting, so nothing was done. Please try again in a minute.")
+NOT_BEGUN = gettext_noop("I'm restarting, so nothing was done. Please try again in a minute.")
 
 Tree: TypeAlias = app_commands.CommandTree[Any]
 Install: TypeAlias = Callable[[Tree], None]
@@ -123,7 +123,7 @@ class OwnTree(app_commands.CommandTree[Any]):
     async def on_error(self, interaction: discord.Interaction[Any], error: app_commands.AppCommandError, /) -> None:
         """A command failed: tell the person instead of letting them wait, and log the error."""
         if isinstance(error, app_commands.TransformerError):
-            text = _("I cannot use {value}: I cannot see it, or it is of the wrong kind.", value=error.value)
+            text = _("I can't use {value}: I can't see it, or it is of the wrong kind.", value=error.value)
         elif isinstance(why := getattr(error, "original", None), DatabaseBusy | DatabaseFull):
             _log.warning("command_not_stored", reason=str(why))
             text = not_stored(why)
@@ -139,7 +139,7 @@ BROKEN = gettext_noop("Something went wrong. The person who runs me can find the
 
 def not_stored(why: DatabaseBusy | DatabaseFull) -> str:
     """What a person is told if the database refused their write."""
-    return _("I cannot store anything right now: {why}. Please check what was done and try again in a minute.", why=why)
+    return _("I can't store anything right now: {why}. Please check what was done and try again in a minute.", why=why)
 
 
 async def answer_anyhow(interaction: discord.Interaction[Any], text: str) -> None:

@@ -166,7 +166,7 @@ def test_a_whole_file_is_read(tmp_path: Path) -> None:
         ('[[agents]]\n[[agents.blocks]]\nlabel = "x"\n', 'blocks["x"].description: missing; this key is required'),
         (
             '[[agents]]\n[[agents.blocks]]\nlabel = "x"\ndescription = "d"\ncontent = "long"\nchar_limit = 3\n',
-            "expected content or values that fit: block x would hold 4 characters, 1 more than its limit of 3",
+            "expected content or values that fit: block “x” would hold 4 characters, 1 more than its limit of 3",
         ),
         ("[discord]\nmerge_seconds = 0.2\n", "discord.merge_seconds: found 0.2; expected 0 (off) or 0.5 to 5 seconds"),
         ("[discord]\nmerge_seconds = 9\n", "discord.merge_seconds: found 9; expected 0 (off) or 0.5 to 5 seconds"),
@@ -576,4 +576,4 @@ def test_programs_that_are_not_there_are_named(tmp_path: Path) -> None:
         f'[mcp.beside]\ncommand = "./tool"\ncwd = "{tmp_path}"\n[mcp.web]\nurl = "http://127.0.0.1:1"\n'
     )
     (said,) = missing_programs(loaded(tmp_path, toml).mcp)
-    assert said == 'MCP server gone: there is no program "no-such-program"; correct mcp.gone.command, or install it'
+    assert said == "MCP server “gone”: there is no program “no-such-program”; correct mcp.gone.command, or install it"

@@ -109,8 +109,8 @@ def test_details_of_other_versions_hide_no_event(tx: Tx, kind: Kind, stored: str
 @pytest.mark.parametrize(
     ("stored", "read"),
     [
-        ('{"label": "persona", "change": "append"}', "hat den Block persona ergänzt"),
-        ('{"label": "persona", "change": "of_later"}', "hat den Block persona geändert"),
+        ('{"label": "persona", "change": "append"}', "hat den Block „persona“ ergänzt"),
+        ('{"label": "persona", "change": "of_later"}', "hat den Block „persona“ geändert"),
         ("{}", "hat einen Block geändert"),
     ],
 )

@@ -106,7 +106,7 @@ async def test_the_owner_decides_by_a_card_that_says_who_asks_and_from_where(t: 
     flat = await card_of(t, eve)
     assert r"**Olga\*\* (click)" in flat.text, "on one line, without marks and links"
     assert (flat.allowed_mentions or {})["parse"] == []
-    assert "I will not answer" in (await t.olga.press(flat, "Ignore")).text
+    assert "I won't answer" in (await t.olga.press(flat, "Ignore")).text
     refused(await t.olga.command("owner pair approve", {"code": kept}), "no open request with this code")
     assert len(eve.direct.from_bot) == 1
 

@@ -123,7 +123,7 @@ async def test_it_starts_again_with_the_configuration_as_it_is_then(tmp_path: Pa
         assert "Only the owner may" in (await t.ana.command("owner restart")).text
         asked = [t.olga.command("owner restart") for _ in range(5)]
         told = await asyncio.gather(*asked, t.ana.command("memory list", None, t.general))
-        assert all("I will finish my current answers" in each.text for each in told[:-1])
+        assert all("I'll finish my current answers" in each.text for each in told[:-1])
         assert "persona" in told[-1].text
         await t.service.logged("ready", front_end="discord", count=3, within=START_SECONDS)
         assert "Vega" in [each["agent"] for each in await t.service.data("agent", "list")]

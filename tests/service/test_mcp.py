@@ -71,7 +71,7 @@ async def test_a_yes_on_the_card_leads_to_one_call_and_the_answer(tmp_path: Path
 
         assert (await t.service.data("status"))["mcp"] == {"weather": "connected, 1 tool"}
         shown = await t.olga.command("admin status", {})
-        assert "MCP server weather: connected, 1 tool" in shown.text
+        assert "MCP server “weather”: connected, 1 tool" in shown.text
         assert KEY not in t.service.text
         assert t.holding(KEY) == []
 
@@ -108,14 +108,14 @@ async def test_one_that_cannot_be_started_stops_nothing_and_is_reported(tmp_path
     async with live_service(tmp_path, scripted=True) as t:
         t.service.environment["WEATHER_KEY"] = KEY
         t.configure(NO_MERGING, f"{AGENT}{small.stdio()}")
-        assert (await t.service.said("status")).count("MCP server weather: configured") == 1
+        assert (await t.service.said("status")).count("MCP server “weather”: configured") == 1
         await t.service.start()
         logged = await t.service.logged("mcp_not_connected", server="weather")
         assert logged["reason"] == "ended before it answered"
         t.model.script(Calls(Call("weather_forecast", {"town": "Linz"})), Answer("I could not ask."))
         assert (await t.ask(t.ana, t.general, "<@bot> how is the weather?")).text == "I could not ask."
         assert "Nothing was called" in t.model.requests[-1].results[-1]
-        told = "MCP server weather: not connected: it ended before it answered"
+        told = "MCP server “weather”: not connected: it ended before it answered"
         assert told in await t.service.said("status")
         small.does()
         t.model.script(Calls(Call("weather_forecast", {"town": "Linz"})), Answer(WAITS))

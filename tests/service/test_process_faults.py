@@ -149,11 +149,11 @@ async def test_a_turn_and_a_command_that_hang_share_the_time_before_a_container_
         await until(lambda: hanging.hits > 0)
         ending = asyncio.create_task(end(t))
         answered = await asking
-        assert "I am restarting and could not finish this. Part of it may have been done." in answered.text
+        assert "I'm restarting and couldn't finish this. Part of it may have been done." in answered.text
         assert answered.ephemeral
         with answered_within(t, 1.0):  # it may be gone by now
             late = await t.ana.command("help")
-        assert late.failed or late.text == "I am restarting, so nothing was done. Please try again in a minute."
+        assert late.failed or late.text == "I'm restarting, so nothing was done. Please try again in a minute."
         assert await ending < HELD_UP + 2 * usual
 
 
@@ -180,7 +180,7 @@ async def test_a_command_that_is_nearly_done_is_answered_before_it_stops(tmp_pat
         asking = asyncio.create_task(t.olga.command("admin status"))
         await until(lambda: bool(t.server.faults.rules[0].hits))
         t.service.terminate()
-        assert "I am restarting" not in (await asking).text
+        assert "I'm restarting" not in (await asking).text
         assert (await asking).text
         assert await t.service.ended(STOP_SECONDS) == 0
 

@@ -34,7 +34,7 @@ async def test_a_reminder_is_said_privately_with_buttons_that_work_after_a_resta
 
         await t.service.restart(kill=True)
         put_off = await t.ana.select(said, "Snooze", "1 hour")
-        assert "I will remind you on" in put_off.shown.text
+        assert "I'll remind you on" in put_off.shown.text
         ((later,),) = t.rows("SELECT id FROM jobs WHERE id GLOB '*:later'")
         await t.service.said("jobs", "run", later)
         again = await t.ana.direct.wait_for_bot(lambda m: m.text == CALL, after=said)

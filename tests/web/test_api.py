@@ -224,7 +224,7 @@ async def test_users_of_a_program_are_people_of_their_own(s: Site) -> None:
 async def test_a_reminder_goes_where_it_is_read_or_is_refused(s: Site) -> None:
     program, wish = await s.program("chat"), "remind me in 20 minutes to call mum"
     assert "because this program only gets replies to what you send" in await asked(program, wish, "bob")
-    assert "I will tell you at the terminal, in `carina chat`, not here." in await asked(program, wish)
+    assert "I'll tell you at the terminal, in `carina chat`, not here." in await asked(program, wish)
     sql = "SELECT person_id FROM reminders"
     assert [row[0] for row in await s.app.services.database.read(lambda rows: rows.all(sql))] == [PERSON]
 

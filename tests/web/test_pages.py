@@ -211,7 +211,7 @@ async def test_a_command_after_a_slash_is_done_in_the_chat(s: Site) -> None:
         ("/events add dinner on Friday", "When is missing.\nWhen: When it starts"),
         ("/events add dinner on Friday", 'href="/commands/events.add?title=dinner+on+Friday"'),
         ("/remind me", 'href="/commands/remind.me"'),
-        ("/remind me call mom in 20 minutes", "I will tell you at the terminal, in"),
+        ("/remind me call mom in 20 minutes", "I'll tell you at the terminal, in"),
         ("/status now", "This command does not take “now”."),
         ("/tasks add pay --due Friday", "Options do not work in this chat."),
         ("/privacy erase", 'href="/commands/privacy.erase"'),
@@ -492,7 +492,7 @@ async def test_what_an_agent_would_be_shown_is_previewed_where_the_owner_may_loo
     assert "pelican" not in (await s.call("memory.show", label="persona"))["text"], "it is not saved"
     await s.call("memory.create", label="attic", description="old things", type="archival")
     unseen = await s.post("/context", place=place, agent="Carina", block="attic", text="A pelican speaks.")
-    assert "Carina would not see the block attic there." in unseen.text
+    assert "Carina would not see the block “attic” there." in unseen.text
     with pytest.raises(UserError, match="Name the block"):
         await s.call("agent.preview", place=place, text="A pelican speaks.")
     token = (await s.call("token.create", name="app"))["token"]
@@ -776,8 +776,8 @@ async def test_a_block_that_was_created_or_deleted_has_its_undo_in_the_journal(s
         return (await s.post("/memory?show=journal", **form, sure="yes")).text
 
     await s.call("memory.create", label="recipes", description="What we cook")
-    assert "Deleted block recipes" in await undone("memory.delete")
-    assert "Block recipes is back." in await undone("memory.restore")
+    assert "Deleted the block “recipes”" in await undone("memory.delete")
+    assert "Block “recipes” is back." in await undone("memory.restore")
     assert "recipes" in [each["block"] for each in await s.call("memory.list")]
 
 
@@ -918,7 +918,7 @@ async def test_reminders_show_their_time_and_are_done_put_off_and_canceled(s: Si
     snooze = f"/commands/remind.snooze?reminder={reminder['id']}"
     assert f'href="{snooze}"' in page
     assert f'<option value="{reminder["id"]}" selected>call the bank' in (await s.get(snooze)).text
-    assert "I will remind you on" in (await s.post(snooze, reminder=reminder["id"], minutes="5")).text
+    assert "I'll remind you on" in (await s.post(snooze, reminder=reminder["id"], minutes="5")).text
     assert "on Fri, Mar 7, 2031" in (await s.post(snooze, reminder=reminder["id"], until="2031-03-07 10:00")).text
 
     def told(tx: Tx) -> None:

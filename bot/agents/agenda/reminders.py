@@ -112,12 +112,12 @@ def require_speaking_later(place: PlaceId, audience: Audience) -> None:
     """Raises Refused where no later message to one person is possible: a post is for everybody, a program only asks."""
     if place_source(place) == API and audience != OWNER:
         raise Refused(
-            "I cannot remind you here, because this program only gets replies to what you send. Ask me on Discord."
+            "I can't remind you here, because this program only gets replies to what you send. Ask me on Discord."
         )
     if place_source(place) == BLUESKY and not user_of(place):
         raise Refused(
-            "I cannot remind you in a thread on Bluesky, because everyone could read it. Ask me on "
-            "Discord or in a direct message."
+            "I can't remind you in a thread on Bluesky, because everyone could read it. Ask me on Discord or "
+            "in a direct message."
         )
 
 
@@ -134,8 +134,8 @@ def diversion_note(rows: Rows, people: tuple[PersonId, ...], place: PlaceId) -> 
 def elsewhere(notices: Notices) -> str:
     """Where a reminder of the owner arrives that was set where only answers are read, to translate with `_`."""
     if place_source(notices.place) == "discord":
-        return gettext_lazy("I will tell you in a direct message on Discord, not here.")
-    return gettext_lazy("I will tell you at the terminal, in `carina chat`, not here.")
+        return gettext_lazy("I'll tell you in a direct message on Discord, not here.")
+    return gettext_lazy("I'll tell you at the terminal, in `carina chat`, not here.")
 
 
 def snooze(tx: Tx, reminder: Reminder, at: datetime, now: datetime) -> None:
@@ -224,7 +224,7 @@ def lateness(firing: DueJob, zone: str, read_on: str) -> str:
     promised = firing.due if held is None else max(firing.due, held)
     if firing.asked or firing.now - promised < LATE:
         return ""
-    return _(" (due {clock}, while I was not running)", clock=clock_text(promised, zone, read_on))
+    return _(" (due {clock}, while I wasn't running)", clock=clock_text(promised, zone, read_on))
 
 
 def lines(found: list[ListedReminder], zone: str) -> list[str]:
@@ -342,7 +342,7 @@ def _quiet_note(until: datetime | None, zone: str) -> str:
     if until is None:
         return ""
     clock = timestamp(until) if source() == "discord" else time_words(until.astimezone(zone_of(zone)))
-    return gettext_lazy("That is during your quiet hours, so I will remind you when they end, at {clock}.", clock=clock)
+    return gettext_lazy("That is during your quiet hours, so I'll remind you when they end, at {clock}.", clock=clock)
 
 
 def repetition(trigger: str) -> str:

@@ -141,7 +141,7 @@ class Orchestrator:
 
             await self._db.write(_AGAIN, forget)
             name = now.team.group.name
-            raise GroupFailed("nobody in the group {group} answered: {why}", group=name, why=error) from None
+            raise GroupFailed("nobody in the group “{group}” answered: {why}", group=name, why=error) from None
 
     async def _ask(self, wanted: Sequence[MemberRequest], turn: Turn) -> None:
         now = self._deps.clock()

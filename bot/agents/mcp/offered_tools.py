@@ -104,7 +104,7 @@ def _offer(server: str, target: str, listed: ListedTool, taken: Collection[str])
         too_long = gettext_noop("its name and the server's together have more than {most} characters")
         raise ValueError(gettext_lazy(too_long, most=_LONGEST_NAME))
     if name in taken:
-        raise ValueError(gettext_lazy("another tool is called {name}", name=name))
+        raise ValueError(gettext_lazy("another tool is called “{name}”", name=name))
     said = line(one_line(listed.description, _DESCRIPTION)) or "It does not say what it does."
     description = f"A tool of the MCP server {server}. Its own description: {said}"
     schema = _schema(listed.schema)

@@ -76,7 +76,7 @@ class McpTool(OutsideTool[McpArguments]):
             asks=asks,
             once_only=offer.destructive,
             edition=offer.edition,
-            goes_to=gettext_lazy("the MCP server {server}", server=server),
+            goes_to=gettext_lazy("the MCP server “{server}”", server=server),
         )
         self.offer = offer
         self._server = server

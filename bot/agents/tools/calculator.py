@@ -14,6 +14,7 @@ from bot.agents.permissions.approval_rules import Caution
 from bot.agents.tools.base import Arguments, Outcome, Rarely, ReadTool, ToolContext
 from bot.errors import ToolError
 from memory.store.database import Rows
+from memory.store.errors import Refused
 from texts import gettext_noop
 
 Number: TypeAlias = int | float
@@ -107,7 +108,7 @@ def calculate(expression: str) -> Number:
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise ToolError(f"This expression cannot be calculated: {_brief(error)}.") from error
     except ZeroDivisionError as error:
-        raise ToolError("This divides by zero.") from error
+        raise Refused("A number cannot be divided by zero.") from error
     except OverflowError as error:
         raise ToolError("The result is too large.") from error
     except (simpleeval.InvalidExpression, TypeError) as error:

@@ -202,7 +202,7 @@ def _observations(rows: Rows, context: ToolContext) -> Outcome:
     if group is None or not others:
         raise ToolError("Nobody else in your group has observations to read.")
     reason = gettext_lazy(
-        "{agent} wants to read what others in the group {group} stored", agent=context.agent.name, group=group.name
+        "{agent} wants to read what others in the group “{group}” stored", agent=context.agent.name, group=group.name
     )
     require(Need(Kind.TOOL, OBSERVATIONS, reason), context.permit)
     noted = entries.noted_by(rows, others, turn.scope, context.now - _LATELY, _OBSERVED)

@@ -80,7 +80,7 @@ def _stored_models(files: Iterable[File]) -> tuple[list[tuple[str, str]], list[F
             except StoreError as error:
                 unread.append(Finding("database", State.PROBLEM, error_text(error)))
                 continue
-            words, there = gettext_noop("the agent {agent} in {constellation}"), file.path.parent.name
+            words, there = gettext_noop("the agent “{agent}” in {constellation}"), file.path.parent.name
             found += [(model, _(words, agent=agent, constellation=there)) for model, agent in named]
     return found, unread
 

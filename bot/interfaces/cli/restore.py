@@ -52,7 +52,7 @@ class RestoreResult(Result):
     def lines(self, markup: Markup) -> list[str]:
         words = [_("Restored everything as it was on {at}.", at=markup.time(self.made))]
         if self.saved:
-            words.append(_("What was there before is in the backup {name}.", name=self.saved))
+            words.append(_("What was there before is in the backup “{name}”.", name=self.saved))
         if self.set_aside:
             names = ", ".join(self.set_aside)
             words.append(_("Constellations that are newer than the backup are in deleted/ now: {names}.", names=names))
@@ -97,7 +97,7 @@ class Restore(Struct, frozen=True):
             none = _("There is no backup “{name}” in {where}. `carina backup list` shows them.", name=name, where=where)
             raise UserError(backups.damaged(folder.path).get(name, none))
         if not from_replica:
-            caller.confirm(_("Replace all current data with the backup {name}?", name=name))
+            caller.confirm(_("Replace all current data with the backup “{name}”?", name=name))
         with hold(folder, alone):
             saved = _saved(folder.path)
             again, newer = backups.restore(folder.path, backup, take_out)

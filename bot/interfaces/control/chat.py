@@ -121,7 +121,7 @@ class Chat:
         """The answers to a row, whoever saw them. Raises UserError if it was given up."""
         if row.status is inbox.Status.DEAD:
             raise UserError(
-                "I could not answer your message: {last_error}; `carina inbox list --dead` shows it",
+                "I couldn't answer your message: {last_error}; `carina inbox list --dead` shows it",
                 last_error=row.last_error,
             )
         return [shown_as(to_delivery(each)) for each in answers_of(rows, row)]
@@ -136,16 +136,16 @@ class Chat:
             self._endpoint.tell(Typed(external_id, heard.speaker.name, heard.text))
         if since := self._halt.since:
             words = _(
-                "Everything has been halted since {since}. I will keep your message and answer it after "
-                "`carina halt release`.",
+                "Everything has been halted since {since}. I'll keep your message and answer it after `carina "
+                "halt release`.",
                 since=from_text(since),
             )
             return LineResult(external_id, words)
         await self._router.taken_in(_STORED_SECONDS)
         if refused := self._router.supervisor.unstored.words():
             words = _(
-                "I will answer this later. {refused} Check the disk, and whether another program is "
-                "locking the database.",
+                "I'll answer this later. {refused} Check the disk, and whether another program is locking the "
+                "database.",
                 refused=refused,
             )
             return LineResult(external_id, words, refused=True)

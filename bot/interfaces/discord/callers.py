@@ -23,7 +23,7 @@ _BARRED = gettext_noop(
     "You are blocked here. Only `/privacy` works for you: it shows and erases what I keep about you."
 )
 _NOT_LET_IN = gettext_noop(
-    "You are not allowed to talk to me here, so I keep nothing you say. The person who runs me can change that."
+    "You aren't allowed to talk to me here, so I keep nothing you say. The person who runs me can change that."
 )
 _KEEPING = {"chat agent", "chat group"}
 """Handwritten commands, and forms by their ids, that store words of the person who uses them."""

@@ -72,13 +72,13 @@ def _chat(kind: str, served: ServedConstellations, settings: DiscordSettings) ->
 def _context(interaction: Interaction, settings: DiscordSettings) -> MessageContext:
     """The place of a command. Raises UserError where this person's messages are not answered."""
     if interaction.channel is None or is_elsewhere(interaction):
-        raise UserError("I am not a member of this server, so I cannot answer here.")
+        raise UserError("I'm not a member of this server, so I can't answer here.")
     author, info = author_of(interaction.user), channel_info(interaction.channel, interaction.user.id)
     shared = tuple(guild.id for guild in interaction.user.mutual_guilds) if info.direct else ()
     if not answer_rules.is_admitted(author, info, settings, shares_guild=bool(shared)):
-        raise UserError("You are not allowed to talk to me here. The person who runs me can change that.")
+        raise UserError("You aren't allowed to talk to me here. The person who runs me can change that.")
     if not info.direct and settings.mode(info.chain or (info.id,)) is Mode.OFF:
-        raise UserError("I do not read or answer anything in this channel.")
+        raise UserError("I don't read or answer anything in this channel.")
     me = interaction.client.user.id if interaction.client.user is not None else 0
     return MessageContext(me, info, place_of(info, settings, shared), settings, (author.shown,))
 

@@ -145,7 +145,7 @@ class Talk(Struct, frozen=True):
         self._receive(replace(self._heard(to, text, said), extras=extras))
         await self.router.taken_in(_STORED_SECONDS)
         if refused := self.router.supervisor.unstored.words():
-            raise UserError("I will answer this later. {refused}", refused=refused)
+            raise UserError("I'll answer this later. {refused}", refused=refused)
         return said
 
     @reads

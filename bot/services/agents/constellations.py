@@ -98,7 +98,7 @@ class ConstellationCommands(Struct, frozen=True):
             raise UserError("This name cannot be used: {why}.", why=wrong)
         require_name(name)
         if any(name.casefold() == each.name.casefold() for each in self.registry.all()):
-            raise UserError("There is already a constellation {name}.", name=name)
+            raise UserError("There is already a constellation “{name}”.", name=name)
         made = await self.registry.ensure(name, PERSON)
         async with self.registry.use(made.id) as database:
             await seed_routing(self.config, database, self.clock)
@@ -138,15 +138,15 @@ class ConstellationCommands(Struct, frozen=True):
         if found.id == self.configured:
             raise UserError("{name} is the configured constellation, which cannot be deleted.", name=found.name)
         one, more = ngettext_noop(
-            "Delete the constellation {name} and everything its agents remember? {count} place belongs to it. Its "
-            "files will be set aside.",
-            "Delete the constellation {name} and everything its agents remember? {count} places belong to it. Its "
-            "files will be set aside.",
+            "Delete the constellation “{name}” and everything its agents remember? {count} place belongs to "
+            "it. Its files will be set aside.",
+            "Delete the constellation “{name}” and everything its agents remember? {count} places belong to "
+            "it. Its files will be set aside.",
         )
         caller.confirm(ngettext(one, more, len(self.registry.assigned(found.id)), name=found.name))
         try:
             if not await self.shut(found.id):
-                raise StoreError("the constellation {name} is in use; try again in a moment", name=found.name)
+                raise StoreError("the constellation “{name}” is in use; try again in a moment", name=found.name)
             kept, count = await self.registry.remove(found.id)
         except StoreError as error:
             raise UserError(error_sentence(error)) from error

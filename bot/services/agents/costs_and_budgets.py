@@ -250,7 +250,7 @@ def _called(rows: Rows, subject: str, scope: Scope) -> str:
     if not which:
         return _(_GENERAL[kind])
     if kind == "agent":
-        return _("agent {name}", name=which)
+        return _("agent “{name}”", name=which)
     if kind == "person":
         return person_called(rows, PersonId(which), scope)
     return audience_called(rows, Audience(subject), scope)

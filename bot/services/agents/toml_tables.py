@@ -241,8 +241,8 @@ class Tables(MemoryService, frozen=True):
             seed_agent(tx, made, now)
         elif not replacing:
             raise UserError(
-                "There is already an agent {agent}. `carina agent edit` changes it, and so does "
-                "`carina agent import FILE --replace`.",
+                "There is already an agent “{agent}”. `carina agent edit` changes it, and so does `carina "
+                "agent import FILE --replace`.",
                 agent=section.name,
             )
         else:
@@ -257,7 +257,8 @@ class Tables(MemoryService, frozen=True):
         there = next((each for each in agent_groups.groups(tx) if each.name == section.name), None)
         if there is not None and not replacing:
             raise UserError(
-                "There is already a group {group}. `carina group import FILE --replace` changes it.", group=section.name
+                "There is already a group “{group}”. `carina group import FILE --replace` changes it.",
+                group=section.name,
             )
         before = None if there is None else _comparable(read_group(self._section(tx, there)))
         make_group(tx, section, now)

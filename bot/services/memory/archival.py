@@ -112,7 +112,7 @@ class AddedEntry(Result):
         values = {"name": markup.text(self.row.name), "id": markup.number(code(self.row.id))}
         said = [self.row.told(markup, named if self.row.name else kept, **values)]
         if self.already:
-            said.append(_("I already knew that; now I am more certain of it."))
+            said.append(_("I already knew that; now I'm more certain of it."))
         if self.not_taken:
             said.append(_("Not carried over: {parts}.", parts="; ".join(map(markup.text, self.not_taken))))
         return [" ".join(said)]
@@ -223,7 +223,7 @@ def _keeper(rows: Rows, name: str, person: PersonId) -> Agent:
     """The agent that stores a person's entry: the named one, else the one that answered them last, else the first."""
     living = [agent for agent in agents_called(rows, name) if agent.status != "archived"]
     if not living:
-        who = _("The agent {name}", name=name) if name else _("Every agent")
+        who = _("The agent “{name}”", name=name) if name else _("Every agent")
         raise UserError("{name} is archived. `carina agent restore` restores it.", name=who)
     last = turns.answered_last(rows, person)
     return next((agent for agent in living if agent.id == last), living[0])

@@ -22,7 +22,7 @@ from sources.text import one_line
 from texts import _, gettext_noop, ngettext, ngettext_noop, number_text, sentence
 
 _EXCERPT = 40
-_NOW_AT = gettext_noop("Block {block} is now at version {version}.")
+_NOW_AT = gettext_noop("Block “{block}” is now at version {version}.")
 _STATES = {"sound": gettext_noop("intact"), "repaired": gettext_noop("repaired"), "damaged": gettext_noop("damaged")}
 _PURPOSES = {
     TEMPLATES["persona"].description: gettext_noop("Who the agent is and how it behaves"),
@@ -154,8 +154,8 @@ class History(Result):
     changes: tuple[ChangeRow, ...]
 
     def lines(self, markup: Markup) -> list[str]:
-        unchanged = gettext_noop("Block {block} has not been changed yet.")
-        text = gettext_noop("Block {block} has {versions}.") if self.versions else unchanged
+        unchanged = gettext_noop("Block “{block}” has not been changed yet.")
+        text = gettext_noop("Block “{block}” has {versions}.") if self.versions else unchanged
         head = self.told(markup, text, block=markup.text(shown_block(self.block)))
         return [head, *(each.line(markup) for each in self.changes)]
 
@@ -286,8 +286,8 @@ class Shares(Result):
 
     def lines(self, markup: Markup) -> list[str]:
         if not self.shares:
-            return [self.told(markup, gettext_noop("Block {block} is not shared with anyone."))]
-        text = gettext_noop("{agent}'s block {block} is shared with {others}, in the places where it may be read.")
+            return [self.told(markup, gettext_noop("Block “{block}” is not shared with anyone."))]
+        text = gettext_noop("{agent}'s block “{block}” is shared with {others}, in the places where it may be read.")
         line = self.told(markup, text, others=", ".join(each.line(markup) for each in self.shares))
         less = gettext_noop("{agent}'s effective permission is {effective}.")
         return [line, *(each.told(markup, less) for each in self.shares if each.effective != each.permission)]

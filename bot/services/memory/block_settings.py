@@ -168,7 +168,7 @@ class BlockSettings(MemoryService, frozen=True):
         settings.require_allowed_label(arguments.label)
         self._require_theirs(caller, create_block(tx, new, person_writer(caller.person), self.clock()))
         self._note(tx, caller, arguments.label, "created")
-        return _("Created block {block}.", block=arguments.label)
+        return _("Created the block “{block}”.", block=arguments.label)
 
     @operation("memory.change", "Change a block's name, description, size or type", Action.BLOCKS, KEEPS)
     def change(self, tx: Tx, caller: Caller, arguments: ChangeBlock) -> str:
@@ -184,16 +184,16 @@ class BlockSettings(MemoryService, frozen=True):
             self._require_theirs(caller, block._replace(type=each))
         self._note(tx, caller, block.label, "changed")
         label = settings.set_block_settings(tx, block, new, person_writer(caller.person), self.clock()).label
-        return _("Changed block {block}.", block=label)
+        return _("Changed the block “{block}”.", block=label)
 
     @operation("memory.delete", "Delete a memory block", Action.BLOCKS, ASKS)
     def delete(self, tx: Tx, caller: Caller, label: BlockName) -> str:
         named = find_named(tx, caller.scope, label)
         self._require_theirs(caller, named.block)
         settings.remove_block(tx, named.block, self.clock())
-        caller.confirm(_("Delete block {label}?", label=named.block.label))  # otherwise it is rolled back
+        caller.confirm(_("Delete the block “{label}”?", label=named.block.label))  # otherwise it is rolled back
         self._note(tx, caller, named.block.label, "deleted")
-        return _("Deleted block {block}. `carina memory restore` brings it back.", block=named.block.label)
+        return _("Deleted the block “{block}”. `carina memory restore` brings it back.", block=named.block.label)
 
     @operation("memory.restore", "Bring a deleted block back", Action.BLOCKS, KEEPS)
     def restore(self, tx: Tx, caller: Caller, label: _Deleted) -> str:
@@ -203,7 +203,7 @@ class BlockSettings(MemoryService, frozen=True):
         owner, audience = found[0]
         self._require_theirs(caller, undelete_block(tx, owner, label, audience, self.clock()))
         self._note(tx, caller, label, "restored")
-        return _("Block {block} is back.", block=label)
+        return _("Block “{block}” is back.", block=label)
 
     @suggestions("deleted blocks")
     def suggest_deleted(self, rows: Rows, caller: Caller) -> Suggestions:
@@ -217,9 +217,11 @@ class BlockSettings(MemoryService, frozen=True):
             return
         heard = (caller.scope,) if caller.here is None else (caller.scope, caller.here.scope)
         if not any(may_write_down(scope, block.audience) for scope in heard):
-            raise UserError("Block {block} is also visible elsewhere. Only the owner can change it.", block=block.label)
+            raise UserError(
+                "Block “{block}” is also visible elsewhere. Only the owner can change it.", block=block.label
+            )
         if caller.trust < Trust.APPROVED and block.type is BlockType.CORE and not block.audience.startswith("person:"):
-            raise UserError("Block {block} is always in context. Only the owner can change it.", block=block.label)
+            raise UserError("Block “{block}” is always in context. Only the owner can change it.", block=block.label)
 
     def _note(self, tx: Tx, caller: Caller, label: str, change: str) -> None:
         did = BlockUpdated(label, change)

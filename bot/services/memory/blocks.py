@@ -157,7 +157,7 @@ class Blocks(ZonedService, frozen=True):
         named = find_named(tx, caller.scope, arguments.label)
         if arguments.only_at not in ("", state_of(named.block.id, named.block.version)):
             raise BlockChanged(
-                "Block {block} has been changed since then, so it stays as it is.", block=named.block.label
+                "Block “{block}” has been changed since then, so it stays as it is.", block=named.block.label
             )
         opened = "" if arguments.seen is None else arguments.field  # a form's field has no room for more than a digest
         field = form_edits.field_marked(named.block, opened) or arguments.field

@@ -165,7 +165,7 @@ class ContextViews(Service, frozen=True):
         if block:
             changed = find_named(rows, caller.scope, block).block.id
             if all(each.id != changed for each in material.placed.blocks):
-                raise UserError("{agent} would not see the block {block} there.", agent=answering.name, block=block)
+                raise UserError("{agent} would not see the block “{block}” there.", agent=answering.name, block=block)
             one = [
                 tuple(each._replace(content=arguments.text) if each.id == changed else each for each in shown)
                 for shown in (material.placed.above, material.placed.below)

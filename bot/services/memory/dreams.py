@@ -135,7 +135,7 @@ class Dreams(MemoryService, frozen=True):
     @operation("dream.allow", "Approve an inference about you", Action.CHANGE_OWN)
     def allow(self, tx: Tx, caller: Caller, entry: _Entry) -> str:
         found = self._answered(tx, caller, entry, yes=True)
-        return _("I will use it from now on: {content}", content=found.content)
+        return _("I'll use it from now on: {content}", content=found.content)
 
     @operation("dream.refuse", "Reject and forget an inference about you", Action.CHANGE_OWN)
     def refuse(self, tx: Tx, caller: Caller, entry: _Entry) -> str:
@@ -150,7 +150,7 @@ class Dreams(MemoryService, frozen=True):
                 identifier=identifier,
             )
         words = (
-            _("✓ I will use it from now on: {content}", content=one_line(found.content, _SHOWN))
+            _("✓ I'll use it from now on: {content}", content=one_line(found.content, _SHOWN))
             if yes
             else _("✗ Forgotten.")
         )

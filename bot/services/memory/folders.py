@@ -161,7 +161,7 @@ class Folders(Service, frozen=True):
     def detach(self, tx: Tx, _caller: Caller, name: _Name, agent: _Agent) -> ActionReport:
         folder, found = folders.named(tx, name, _SCOPE), find_living(tx, agent)
         if not folders.detach(tx, folder.id, found.id):
-            raise UserError("{agent} has no access to the folder {folder}.", agent=found.name, folder=folder.name)
+            raise UserError("{agent} has no access to the folder “{folder}”.", agent=found.name, folder=folder.name)
         return report(_("{agent} can no longer use {folder}."), folder=folder.name, agent=found.name, access="none")
 
     @operation("folder.audience", "Set who can see a folder's content", Action.FOLDERS, AT_TERMINAL)
@@ -224,7 +224,7 @@ class Folders(Service, frozen=True):
     def remove(self, tx: Tx, caller: Caller, name: _Name, file: _OneOfThem = "") -> ActionReport:
         folder = folders.named(tx, name, _SCOPE)
         if not file:
-            caller.confirm(_("Remove the folder {name} and its uploads? This cannot be undone.", name=name))
+            caller.confirm(_("Remove the folder “{name}” and its uploads? This cannot be undone.", name=name))
             files = folders.remove(tx, folder.id)
             return report(_("Removed {folder} with {files}."), folder=name, files=files, whole=True)
         if folder.kind == "local":

@@ -272,7 +272,7 @@ def _known(rows: Rows, each: Record, target: _Target) -> list[Outcome] | None:
     if len(said) > _LONGEST:
         return _refused(each, _("it is longer than {most} characters", most=number_text(_LONGEST)))
     if isinstance(each, OldAgent) and agents.agent_named(rows, each.name) is not None:
-        return _refused(each, _("there is already an agent {name}", name=each.name[:60]))
+        return _refused(each, _("there is already an agent “{name}”", name=each.name[:60]))
     return None
 
 

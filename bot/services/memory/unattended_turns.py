@@ -192,7 +192,7 @@ class UnattendedTurns(ZonedService, frozen=True):
         self, tx: Tx, caller: Caller, named: NamedBlock, past: ChangeLog, changes: Sequence[Change]
     ) -> UndoneRow:
         editor = Editor(caller.approver.person, (), True, caller.scope, caller.trust, self.clock(), self.checkpoints)
-        what = _("block {name}", name=named.name)
+        what = _("block “{name}”", name=named.name)
         try:
             plan = revert.take_back(revert.by_hand(tx, editor, named.block), past, changes).plan
         except StoreError as error:
@@ -317,7 +317,7 @@ def _block_lines(turn: UnattendedTurn, named: NamedBlock, past: ChangeLog, chang
     counts = [ngettext("{count} change", "{count} changes", len(steps))]
     counts += [ngettext("{count} character removed", "{count} characters removed", gone)] if gone else []
     text = _("“{text}”", text=one_line(came, _SHOWN)) if came else _("nothing new")
-    return [_("wrote in the block {name} ({counts}): {text}", name=named.name, counts=", ".join(counts), text=text)]
+    return [_("wrote in the block “{name}” ({counts}): {text}", name=named.name, counts=", ".join(counts), text=text)]
 
 
 def _entry_line(rows: Rows, noted: JournalEntry) -> str:

@@ -50,14 +50,14 @@ _LOOKS, _LOOK_SECONDS = 20, 0.1  # tries to find a message whose id may not be s
 _LISTED = 10  # memories, not counting blocks
 _SHORT, _FULL = 160, 1_500  # length of a quote in a list, and of a single memory
 _LINK = re.compile(r"https://(?:\w+\.)?discord(?:app)?\.com/channels/(?:@me|\d+)/\d+/")
-_NO_ANSWER = gettext_noop("I have not given an answer here that I can explain to you.")
+_NO_ANSWER = gettext_noop("I haven't given an answer here that I can explain to you.")
 _NOT_KNOWN = gettext_noop(
     "I have no answer with this link here. Choose one of my answers here by its link (*Copy Message Link*)."
 )
 _NOT_ANSWER = gettext_noop(
-    "I sent that, but it is not an answer: it is a question, a notice, or something I was asked to pass on."
+    "I sent that, but it isn't an answer: it is a question, a notice, or something I was asked to pass on."
 )
-_UNDER_WAY = gettext_noop("I am still writing that answer. Ask again when it is done.")
+_UNDER_WAY = gettext_noop("I'm still writing that answer. Ask again when it is done.")
 _GONE = gettext_noop("You cannot see this memory here. It may already be forgotten.")
 _NOTHING = gettext_noop(
     "This answer used nothing from memory. It is based on this conversation and on the model alone."
@@ -301,11 +301,10 @@ class Why(MemoryService, frozen=True):
         else:
             narrow_entry(tx, why.entry_of(tx, found), to, self.clock())
         said = (
-            _("From now on, I will use it only in your own places. What was said elsewhere can still be read there.")
+            _("From now on, I'll use it only in your own places. What was said elsewhere can still be read there.")
             if own
             else _(
-                "From now on, I will use it only in our direct messages. What was said elsewhere can still "
-                "be read there."
+                "From now on, I'll use it only in our direct messages. What was said elsewhere can still be read there."
             )
         )
         if not stay:

@@ -56,7 +56,7 @@ _OFFERS = ("let", "block", "ignore")
 _SUBJECT = re.compile(rf"discord:(?:(?:role|guild):)?[0-9]{{1,20}}|bluesky:{DID}")
 
 _LET_IN = gettext_noop("You can talk to me now. Write whenever you like.")
-_NOT_LET_IN = gettext_noop("The person who runs me does not want me to talk to you, so I will not answer here.")
+_NOT_LET_IN = gettext_noop("The person who runs me doesn't want me to talk to you, so I won't answer here.")
 _NOT_OPEN = gettext_noop(
     "This was already decided, or the request has expired. `carina people allow` allows somebody by name."
 )
@@ -270,7 +270,7 @@ class Access:
     @operation("pair.ignore", "Ignore somebody who asked", Action.PEOPLE, _BUTTON)
     async def ignore(self, caller: Caller, person: _Person) -> ActionReport:
         await self._decide(caller, person, None, _("The request from {person} is ignored."), "")
-        text = _("I will not answer {person}. They can ask again tomorrow.")
+        text = _("I won't answer {person}. They can ask again tomorrow.")
         return report(text, person=person)
 
     async def _decide(
@@ -397,9 +397,9 @@ def _required(subject: str) -> str:
 
 def _asked_in(request: PairingRequest) -> str:
     return _(
-        "I do not know you yet, so I have not read your message. I asked the person who runs me whether you may "
-        "talk to me, and I will let you know. If you know them, send them this code within an hour, so that they "
-        "know it is you: `{shown_code}`\nThey can enter it with `/owner pair approve`. I did not keep your "
+        "I don't know you yet, so I haven't read your message. I asked the person who runs me whether you may "
+        "talk to me, and I'll let you know. If you know them, send them this code within an hour, so that they "
+        "know it is you: `{shown_code}`\nThey can enter it with `/owner pair approve`. I didn't keep your "
         "message, so please send it again then.",
         shown_code=shown_code(request.code),
     )

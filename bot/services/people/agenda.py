@@ -115,7 +115,7 @@ class ReminderSet(Result):
     def lines(self, markup: Markup) -> list[str]:
         when = ", ".join(filter(None, (markup.time(self.at), self.repeats)))
         return [
-            self.told(markup, gettext_noop("I will remind you on {when}: {text}"), when=when),
+            self.told(markup, gettext_noop("I'll remind you on {when}: {text}"), when=when),
             *filter(None, [self.note]),
         ]
 
@@ -238,7 +238,7 @@ class Agenda(ZonedService, frozen=True):
         found, zone, now = self._reminder(tx, caller, reminder), self.zone_of(tx, caller), self.clock()
         at = require(read_when(until, now, zone, found.text), now) if until else now + timedelta(minutes=minutes)
         reminding.snooze(tx, found, at, now)
-        return _("I will remind you on {when}: {text}", when=moment_text(at), text=found.text)
+        return _("I'll remind you on {when}: {text}", when=moment_text(at), text=found.text)
 
     @operation("remind.cancel", "Cancel a reminder and its repetitions", Action.AGENDA)
     def cancel(self, tx: Tx, caller: Caller, reminder: _Reminder) -> str:

@@ -470,7 +470,7 @@ def _subject(rows: Rows, subject: str) -> str:
 
 
 def _writing(block: str) -> str:
-    return _("writing in the block {block}", block=shown_block(block))
+    return _("writing in the block “{block}”", block=shown_block(block))
 
 
 def _allowable(audience: Audience) -> Audience:

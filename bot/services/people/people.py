@@ -280,7 +280,7 @@ class KnownPeople(MemoryService, frozen=True):
         people = self.people.selves(person)
         found = await self.database.read(lambda rows: person_states.of(rows, people, scope, self.clock()))
         known = ", ".join(await self._known())
-        now = _("Your state is “{found}”.", found=found) if found else _("You have not told me how you are doing.")
+        now = _("Your state is “{found}”.", found=found) if found else _("You haven't told me how you are doing.")
         return _("{now} Groups respond to these states: {known}.", now=now, known=known) if known else now
 
     async def _say(self, person: PersonId, scope: Scope, word: str) -> str:

@@ -230,7 +230,7 @@ class Places:
     async def set_mode(self, caller: Caller, place: _Heard, mode: _NewMode) -> str:
         if place not in await self.database.read(lambda rows: self._modes(rows, caller)):
             raise UserError(
-                "I have not heard anything in {place} yet. Write to me there first, or set its mode in "
+                "I haven't heard anything in {place} yet. Write to me there first, or set its mode in "
                 "`[discord.modes]` in carina.toml.",
                 place=place,
             )

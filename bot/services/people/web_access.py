@@ -44,7 +44,7 @@ class NewSecret(Result):
 
     def aside(self, markup: Markup) -> str:
         return self.told(
-            markup, gettext_noop("This is the token {name} ({scope}). Save it now: it will not be shown again.")
+            markup, gettext_noop("This is the token “{name}” ({scope}). Save it now: it will not be shown again.")
         )
 
 
@@ -113,7 +113,7 @@ class WebAccess(Struct, frozen=True):
         try:
             token = await self.registry.write(_WRITE, lambda tx: web_keys.add(tx, new), durable=True)
         except ValueError:
-            raise UserError("There is already a token {name}. Revoke it first.", name=name) from None
+            raise UserError("There is already a token “{name}”. Revoke it first.", name=name) from None
         return NewSecret(name=name, scope=may, token=token)
 
     @operation("token.list", "List the API tokens", Action.WEB, AT_TERMINAL)
@@ -126,7 +126,7 @@ class WebAccess(Struct, frozen=True):
         found = next((each for each in await self._rows(Kind.PROGRAM) if each.name == name), None)
         if found is None or not await self.drop(found.id):
             raise UserError("There is no token “{name}”. `carina token list` shows them.", name=name)
-        return _("Revoked the token {name}.", name=name)
+        return _("Revoked the token “{name}”.", name=name)
 
     @suggestions("tokens")
     async def suggest_tokens(self, _caller: Caller) -> Suggestions:

@@ -80,7 +80,7 @@ class Backups:
                 copy = await asyncio.to_thread(backups.copy_to, made, to)
             except StoreError as error:
                 raise UserError(
-                    "The backup {name} was created, but not copied: {error}.", name=made.name, error=error
+                    "The backup “{name}” was created, but not copied: {error}.", name=made.name, error=error
                 ) from error
             row = row.model_copy(update={"copied_to": str(copy)})
         return Entry(done=_("Created and verified"), row=row)

@@ -50,7 +50,7 @@ class Halt(Struct, frozen=True):
             ) from error
         if before:
             return report(_("Everything has been halted since {since}."), since=since, text="already halted")
-        text = _("Halted. I will not answer or send anything until you release the halt. Incoming messages are kept.")
+        text = _("Halted. I won't answer or send anything until you release the halt. Incoming messages are kept.")
         return report(text, since=since, text="halted")
 
     @operation("halt.release", "Resume after a halt", Action.HALT, _RELEASE)
@@ -70,4 +70,4 @@ class Halt(Struct, frozen=True):
         with suppress(StoreError):  # it is released, whatever the database says
             if command := await self.database.read(command_to_answer):
                 return _("Released, but no agent is answering. {command} changes that.", command=command)
-        return _("Released. I am answering the waiting messages in order.")
+        return _("Released. I'm answering the waiting messages in order.")

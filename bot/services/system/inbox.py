@@ -177,14 +177,14 @@ class Inbox(ZonedService, frozen=True):
 
     # ------------------------------------------------------------------ for the sender
 
-    @operation("retry", "Retry a message that I could not answer", Action.CHANGE_OWN, KEEPS)
+    @operation("retry", "Retry a message that I couldn't answer", Action.CHANGE_OWN, KEEPS)
     def retry_own(self, tx: Tx, caller: Caller, message: _Message) -> str:
         row = self._answerable(tx, caller, message)
         if row.status is Status.DONE and row.last_error == inbox.DISCARDED:
             raise Refused(_GONE)
         if row.status is not Status.DEAD:
             return (
-                _("I am already working on it.")
+                _("I'm already working on it.")
                 if row.status is not Status.DONE
                 else _("That has already been answered.")
             )
@@ -194,8 +194,8 @@ class Inbox(ZonedService, frozen=True):
         if _revive(tx, row.id, self.clock()) is None:
             raise Refused(_GONE)
         if self.halted():
-            return _("Everything is halted. I will try again when the halt is released.")
-        return _("I am trying again now.")
+            return _("Everything is halted. I'll try again when the halt is released.")
+        return _("I'm trying again now.")
 
     @suggestions("unanswered")
     def suggest_own(self, rows: Rows, caller: Caller) -> Suggestions:

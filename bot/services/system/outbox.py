@@ -42,8 +42,8 @@ _STATES = {
 }
 
 MAY_REPEAT = gettext_noop(
-    "I do not know whether this was delivered. I will look for it there first. If that is not possible, I "
-    "will send it again, and it may appear twice."
+    "I don't know whether this was delivered. I'll look for it there first. If that isn't possible, I'll send "
+    "it again, and it may appear twice."
 )
 
 

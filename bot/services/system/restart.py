@@ -34,7 +34,7 @@ class Restart(Struct, frozen=True):
                 "The configuration is not valid, so the old one stays in use: {error}", error=error
             ) from error
         self.wanted.set()
-        return _("Restarting. I will finish my current answers first, so it will take a few seconds.")
+        return _("Restarting. I'll finish my current answers first, so it will take a few seconds.")
 
 
 def begin_anew() -> NoReturn:

@@ -211,12 +211,12 @@ class SourceSettings(Service, frozen=True):
         if not (front := await self._changed(caller, source, paused=True)):
             return _("Paused. Anything new is reported when you resume it; anything sent to a webhook is refused.")
         later = (
-            gettext_noop("When you resume it, I will read the newest messages in each place.")
+            gettext_noop("When you resume it, I'll read the newest messages in each place.")
             if self.fronts[front] is not None
-            else gettext_noop("I will not read what is said in the meantime.")
+            else gettext_noop("I won't read what is said in the meantime.")
         )
         return _(
-            "{name} is paused: I will not read, keep or answer anything there until `carina source resume "
+            "{name} is paused: I won't read, keep or answer anything there until `carina source resume "
             "{source}`, even after a restart. {later} Commands still work, and finished answers are still sent.",
             name=source_name(front),
             source=front,
@@ -228,11 +228,11 @@ class SourceSettings(Service, frozen=True):
         if not (front := await self._changed(caller, source, paused=False)):
             return _("Resumed. It will be read within a minute; anything sent to a webhook is accepted at once.")
         self.resume_all()
-        meanwhile = gettext_noop("I have not read what was said in the meantime; please repeat what needs an answer.")
+        meanwhile = gettext_noop("I haven't read what was said in the meantime; please repeat what needs an answer.")
         if (read_back := self.fronts[front]) is not None:
             read_back()
-            meanwhile = gettext_noop("I am reading the newest messages in each place.")
-        return _("I am active on {source} again. {meanwhile}", source=source_name(front), meanwhile=_(meanwhile))
+            meanwhile = gettext_noop("I'm reading the newest messages in each place.")
+        return _("I'm active on {source} again. {meanwhile}", source=source_name(front), meanwhile=_(meanwhile))
 
     @suggestions("active sources")
     def suggest_active(self, rows: Rows, _caller: Caller) -> Suggestions:
@@ -252,7 +252,7 @@ class SourceSettings(Service, frozen=True):
             return ""
         name = name.casefold()
         if name == SOURCE:
-            raise UserError("The terminal cannot be paused, so that you can always reach me.")
+            raise UserError("The terminal can't be paused, so that you can always reach me.")
         if name not in self.fronts:
             raise UserError(_("There is no source “{source}” here.", source=name) + _(list_known(tuple(self.fronts))))
         _require_other(name, self.places.accounts.is_paused(name), paused)

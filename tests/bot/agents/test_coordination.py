@@ -83,11 +83,11 @@ async def test_every_thing_a_turn_does_is_in_the_activity(tmp_path: Path) -> Non
         found = await events(service, Scope(HALL.audience))
         with speaking("de"):
             german = await service.read(lambda rows: [_(each.words) for each in recent(rows, Scope(HALL.audience))])
-    assert "hat den Block human ergänzt" in german
+    assert "hat den Block „human“ ergänzt" in german
     assert found == [
         (Kind.ACTIVATED, "Flux became active"),
         (Kind.RECEIVED, "Flux received a message"),
-        (Kind.BLOCK, "Flux added to the block human"),
+        (Kind.BLOCK, "Flux added to the block “human”"),
         (Kind.TOOL, "Flux used the memory blocks"),
         (Kind.TASK, "Flux assigned a task to Anchor: buy tea"),
         (Kind.HANDOFF, "Flux left a handoff note for anyone: tea is out"),

@@ -28,8 +28,8 @@ async def test_over_the_limit_no_model_is_asked_and_the_person_is_told_once(tmp_
             service.clock.forward(60)
         assert len(service.model.requests) == 2
         told = (
-            "That was a lot at once, and I have reached my limit. I will answer everything together on "
-            "<t:1795352400:f>, <t:1795352400:R>. You do not need to repeat it."
+            "That was a lot at once, and I've reached my limit. I'll answer everything together on "
+            "<t:1795352400:f>, <t:1795352400:R>. You don't need to repeat it."
         )
         assert service.platform.texts() == ["Yes.", "Yes.", told]
 

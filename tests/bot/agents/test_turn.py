@@ -274,7 +274,7 @@ WITHHELD = replace(says(""), finish="filter")
         (REFUSED, "Not now.", thread_in_public("square"), ["Not now."]),
         (REFUSED, "Not now.", direct(ANN), ["Not now."]),
         (REFUSED, None, direct(ANN), [REFUSED.text]),
-        (WITHHELD, None, HALL, ["Sorry, I cannot answer this."]),
+        (WITHHELD, None, HALL, ["Sorry, I can't answer this."]),
         (WITHHELD, "", HALL, []),
     ],
 )

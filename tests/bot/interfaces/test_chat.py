@@ -164,7 +164,7 @@ async def test_a_line_that_the_database_does_not_take_says_so_and_is_answered_la
         (file,) = (tmp_path / "data" / "constellations").glob("*/carina.db")
         with locked(file):
             said = await chat_of(app).say("remember that my dog is called Rex", "terminal-1")
-            assert "I will answer this later. The database has not accepted writes since" in said.answer
+            assert "I'll answer this later. The database has not accepted writes since" in said.answer
             assert "another program is locking the database" in said.answer
             monkeypatch.setattr(
                 app.services.runtime, "reachable", AsyncMock()

@@ -172,7 +172,7 @@ def test_status_says_what_is_not_configured_and_that_nothing_runs(tmp_path: Path
         "reading the web: not configured (set [web] fetch)",
         "searching the web: not configured (set [web] search)",
         "search by meaning: turned off; search uses words only",
-        "agent Carina: answers without a language model",
+        "agent “Carina”: answers without a language model",
     ]
     found = carina(tmp_path, "status", "--json").data()
     assert found["running"] is False
@@ -197,7 +197,7 @@ def test_status_names_what_is_configured_without_a_secret(tmp_path: Path) -> Non
         "searching the web: not configured (set [web] search)",
         "model openai:gpt-5-mini: configured",
         "search by meaning: turned off; search uses words only",
-        "agent Carina: answers with openai:gpt-5-mini",
+        "agent “Carina”: answers with openai:gpt-5-mini",
     ]
     assert "canary" not in done.stdout + done.stderr
 
@@ -293,7 +293,7 @@ def test_what_the_output_cannot_spell_ends_nothing_and_data_stays_whole(tmp_path
     said = "remember that my café is on Elm Street"
     done = carina(tmp_path, "chat", "--once", said, PYTHONIOENCODING="ascii")
     assert (done.returncode, done.stdout) == (0, "I'll remember: your caf? is on Elm Street.\n")
-    assert 'MCP server gone: there is no program "no-such-program"' in done.stderr
+    assert "MCP server “gone”: there is no program “no-such-program”" in done.stderr
     listed = carina(tmp_path, "inbox", "list", "--json").data()
     shown = carina(tmp_path, "inbox", "show", str(listed[0]["id"]), "--json", PYTHONIOENCODING="ascii").stdout
     assert shown.isascii()

@@ -235,7 +235,7 @@ def test_what_needs_the_folder_alone_names_the_service_and_says_what_to_do(tmp_p
         )
         carina(tmp_path, "run").refused(f"Process {service.pid} is already using the data folder")
         assert carina(tmp_path, "db", "status").returncode == 0, "looking needs nobody's leave"
-        assert carina(tmp_path, "halt").stdout.startswith("Halted. I will not answer or send anything")
+        assert carina(tmp_path, "halt").stdout.startswith("Halted. I won't answer or send anything")
         done = carina(tmp_path, "halt", "release", "--json")
         assert done.stdout.startswith('{\n  "text": "Released. ')
         service.terminate()

@@ -72,7 +72,7 @@ REFUSED = (
     ("audience notes person:discord:ann", 1, "not for one person"),
     ("show nothing", 1, "There is no folder “nothing”; available: notes"),
     (f"attach notes {'Nobody' * 9}", 1, f"There is no agent “{'Nobody' * 9}”. Choose from: Carina"),
-    ("detach notes Carina", 1, "Carina has no access to the folder notes"),
+    ("detach notes Carina", 1, "Carina has no access to the folder “notes”"),
     ("upload notes HERE/nowhere.txt", 1, "cannot be read: No such file"),
     ("upload notes HERE/papers", 1, "is not a file"),
     ("upload notes HERE/huge.log", 1, "has 1,073,741,824 bytes, but an upload can have at most 8,000,000"),

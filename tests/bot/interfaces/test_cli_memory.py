@@ -26,7 +26,7 @@ def test_the_past_of_a_block_without_a_service(folder: Path) -> None:
     # A pipe that broke wipes nothing.
     carina(folder, "memory", "edit", "persona", said="").refused("standard input is empty", code=2)
     assert said(folder, "history", "persona")["changes"][0]["version"] == 1
-    assert carina(folder, "memory", "history", "human").stdout == "Block human has not been changed yet.\n"
+    assert carina(folder, "memory", "history", "human").stdout == "Block “human” has not been changed yet.\n"
     for text in ("one\n", "one\ntwo\n"):
         done = carina(folder, "memory", "edit", "scratchpad", said=text)
         assert (done.returncode, done.stderr) == (0, "")
@@ -164,7 +164,7 @@ def test_a_block_that_went_through_a_file_keeps_what_others_wrote_since_the_vers
     assert (shown.stdout, shown.stderr) == ("one\ntwo\n", "(note, version 1)\n")
     assert carina(tmp_path, "memory", "edit", "note", "--text", "one\ntwo\nthe agent's\n").returncode == 0
     done = carina(tmp_path, "memory", "edit", "note", "--seen", "1", said=shown.stdout.replace("one", "ONE"))
-    assert done.stdout == "Block note is now at version 3. It keeps what others wrote in the meantime.\n"
+    assert done.stdout == "Block “note” is now at version 3. It keeps what others wrote in the meantime.\n"
     assert said(tmp_path, "show", "note")["text"] == "ONE\ntwo\nthe agent's\n"
     assert said(tmp_path, "edit", "note", "--text", "all new\n")["text"] == "all new\n", "as the help says"
     for argument in (("--text", "x"), ("--field", "mood", "--text", "x")):
@@ -173,7 +173,9 @@ def test_a_block_that_went_through_a_file_keeps_what_others_wrote_since_the_vers
     shown_now = said(tmp_path, "show", "note")
     only = ("edit", "note", "--only-at", f"{shown_now['id']}.{shown_now['version']}", "--text")
     assert said(tmp_path, *only, "mine\n")["text"] == "mine\n"
-    carina(tmp_path, "memory", *only, "late\n").refused("Block note has been changed since then, so it stays as it is.")
+    carina(tmp_path, "memory", *only, "late\n").refused(
+        "Block “note” has been changed since then, so it stays as it is."
+    )
 
     field = ("edit", "current_state", "--field", "mood")
     seen = said(tmp_path, *field, "--text", "calm")["version"]

@@ -48,7 +48,7 @@ def test_a_constellation_moves_into_another_home(home: Path) -> None:
     assert (code, said.splitlines()[0]) == (0, "Imported: the constellation home"), errors
     assert "Note: 1 lasting permission is not active." in said
     code, _, errors = run(other, "import", file)
-    assert (code, "There is already a constellation home" in errors) == (1, True)
+    assert (code, "There is already a constellation “home”" in errors) == (1, True)
     again = json.loads(run(other, "car", "inspect", file, "--json")[1])
     assert (again["root"], again["kind"]) == (root, "constellation")
     assert run(other, "agent", "list")[1] == run(home, "agent", "list")[1]
@@ -75,11 +75,11 @@ def test_an_imported_constellation_is_used_before_the_configured_one_exists(home
     assert (code, "A name must start with a letter" in errors) == (1, True)
     assert run(other, "import", file, "--rename", "second")[1].startswith("Imported: the constellation second")
     code, _, errors = run(other, "import", file, "--rename", "Second")
-    assert (code, "There is already a constellation second" in errors) == (1, True)
+    assert (code, "There is already a constellation “second”" in errors) == (1, True)
     assert len(list((other / "data" / "constellations").iterdir())) == 1, "nothing of the refused one is left"
     assert run(other, "--constellation", "second", "memory", "list")[1] == run(home, "memory", "list")[1]
     assert "There is no constellation “third”" in run(other, "--constellation", "third", "memory", "list")[2]
-    assert "There is no constellation home in" in run(other, "memory", "list")[2]
+    assert "There is no constellation “home” in" in run(other, "memory", "list")[2]
 
 
 def test_an_agent_is_imported_once(home: Path) -> None:
@@ -92,7 +92,7 @@ def test_an_agent_is_imported_once(home: Path) -> None:
         )
         code, _, errors = run(home, "import", file, "--rename", "Other", *trial)
         assert code == 1
-        assert errors.startswith("carina: The agent Carina in the file already exists here, and `--rename` does not")
+        assert errors.startswith("carina: The agent “Carina” in the file already exists here, and `--rename` does not")
     assert run(home, "--constellation", "away", "import", file)[1].startswith("Imported: the agent Carina")
     assert run(home, "agent", "archive", "Carina")[0] == 0
     for trial in (["--dry-run"], []):

@@ -41,11 +41,11 @@ def failing(trouble: Trouble, *, owner: bool = True) -> Talk:
     ("trouble", "words"),
     [
         (Trouble.KEY, ("was refused", "wird abgelehnt", "キーが拒否")),
-        (Trouble.MISSING, ("is not known to its provider", "ist bei seinem Anbieter unbekannt", "見つからない")),
+        (Trouble.MISSING, ("isn't known to its provider", "ist bei seinem Anbieter unbekannt", "見つからない")),
         (Trouble.QUOTA, ("is used up", "ist aufgebraucht", "使い切った")),
         (Trouble.BUDGET, ("budget for models is used up", "vorerst verbraucht", "予算を今は使い切った")),
         (Trouble.UNREACHABLE, ("can't be reached", "nicht erreichbar", "つながらない")),
-        (Trouble.FAILING, ("is not giving usable answers", "keine brauchbare Antwort", "使える答えが来ない")),
+        (Trouble.FAILING, ("isn't giving usable answers", "keine brauchbare Antwort", "使える答えが来ない")),
     ],
 )
 def test_the_owner_hears_the_true_reason_in_their_language(trouble: Trouble, words: tuple[str, ...]) -> None:
@@ -108,7 +108,9 @@ SKILLS = tuple(ToolSpec(name, "", {"type": "object"}) for name in ("calculate", 
         ("", "what day is it today?", "Today is Sunday, November 22, 2026."),
         ("", "welcher Tag ist heute?", "Heute ist Sonntag, der 22. November 2026."),
         ("", "今日は何曜日ですか", "今日は2026年11月22日、日曜日です。"),
-        ("", "what's 17*23?", "17*23 = 391"),
+        ("", "what's 17*23?", "17 × 23 = 391"),
+        ("", "what is 15% of 80?", "15% of 80 is 12"),
+        ("", "wie viel ist 15% von 80?", "15 % von 80 sind 12"),
         (
             "Europe/Vienna",
             "remind me in 20 minutes to call mum",
@@ -248,7 +250,7 @@ class Partly(Agenda):
 
 def test_where_one_of_several_cannot_be_ended_the_others_are_told_too() -> None:
     said = Talk(Partly(), tools=(*TOOLS, *SKILLS)).say("cancel all timers")
-    assert said == "Canceled: timer (tea).\nThat did not work: It is locked."
+    assert said == "Canceled: timer (tea).\nThat didn't work: It is locked."
 
 
 class Several(Partly):
@@ -437,7 +439,7 @@ def test_a_yes_forgets_no_more_than_was_shown() -> None:
     assert "Forgotten" in talk.say("yes")
     assert talk.stored == ["the spare key is with Tom"]
     talk.say("forget the spare key")
-    assert "I had not asked you anything" in talk.say("yes", speaker="Ben")
+    assert "I hadn't asked you anything" in talk.say("yes", speaker="Ben")
     talk.hear("yes", speaker="Ben")
     assert talk.stored == ["the spare key is with Tom"]
     assert "Forgotten" in talk.say("yes"), "what others say leaves the question to whom it was asked"
@@ -482,7 +484,7 @@ def test_only_the_speaker_of_the_turn_is_obeyed() -> None:
 
 @pytest.mark.parametrize("text", ["I'm allergic to peanuts", "where is my dentist?", "forget my dentist"])
 def test_failures_and_missing_tools_are_said_plainly(text: str) -> None:
-    assert "That did not work: the database is locked" in Talk(Memory(broken="the database is locked")).say(text)
+    assert "That didn't work: the database is locked" in Talk(Memory(broken="the database is locked")).say(text)
     assert "is not available to me" in Talk(tools=()).say(text)
 
 

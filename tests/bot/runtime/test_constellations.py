@@ -259,7 +259,7 @@ async def test_a_deleted_constellation_is_kept_aside_and_its_places_go_to_the_co
     await side.create("boat", "discord:guild:2")
     await side.heard(said("hello", 1, DECK))
     await side.answered(DECK)
-    with pytest.raises(UserError, match="Delete the constellation boat and everything"):
+    with pytest.raises(UserError, match="Delete the constellation “boat” and everything"):
         await side.registry.call("constellation.delete", owner(None), {"name": "boat"})
     with pytest.raises(UserError, match="home is the configured constellation"):
         await side.call("constellation.delete", name="home")
@@ -289,7 +289,7 @@ async def test_one_in_use_is_not_deleted(side: Side) -> None:
         ("assign", {"place": "discord:1'; DROP TABLE places", "name": "home"}, "is not a place"),
         ("assign", {"place": "discord:guild:2", "name": "nowhere"}, "There is no constellation “nowhere”"),
         ("unassign", {"place": "discord:guild:2"}, "is not assigned to any constellation"),
-        ("create", {"name": "Home"}, "There is already a constellation Home"),
+        ("create", {"name": "Home"}, "There is already a constellation “Home”"),
         ("delete", {"name": "nowhere"}, "There is no constellation “nowhere”"),
     ],
 )

@@ -163,7 +163,7 @@ async def test_a_row_is_dead_after_five_tries_and_the_owner_is_told_once(tmp_pat
         assert service.platform.texts() == [german], "who asked is told too, in their language"
         (notice,) = service.platform.texts(OWNERS_PLACE.id)
         assert notice == (
-            "I could not answer a message in hall after 5 attempts: RuntimeError: boom. "
+            "I couldn't answer a message in hall after 5 attempts: RuntimeError: boom. "
             "`/admin inbox show` shows it, and `/admin inbox retry` tries again."
         )
         assert await service.column("SELECT status FROM turns") == ["failed"]

@@ -36,7 +36,7 @@ OWNERS = direct(OLGA).id
 STAR = AgentId("agt_star")
 
 
-AGAIN = "I will not send it again on my own. `/owner outbox retry` sends it."
+AGAIN = "I won't send it again on my own. `/owner outbox retry` sends it."
 
 
 def _deps(clock: Clock, owner: PlaceId) -> DeliveryDeps:

@@ -164,7 +164,7 @@ async def test_the_words_of_a_deleted_message_go_although_what_follows_fails_and
             service.clock.forward(3600)
             await until(partial(service.column, "SELECT 1 FROM follow_ups WHERE attempts = ?", tries))
         (told,) = [row.content for row in await service.outbox() if row.key.startswith("notice/follow_up")]
-        assert "I could not remove everything" in told
+        assert "I couldn't remove everything" in told
         assert "Xylophone" not in told
     broken = False
     async with running(tmp_path, Setting(ScriptedModel(otherwise=says("Well.")))) as service:

@@ -64,7 +64,7 @@ async def test_words_that_are_kept_already_say_what_was_not_taken_on(of: Entries
     assert (again["id"], again["already"], again["tags"]) == (first["id"], True, ["bird", "white"])
     left = ["the label 'heron': it has the label 'stork'", "the category pond: it is in birds/storks"]
     assert again["not_taken"] == left
-    said = "Ada will remember it as stork. I already knew that; now I am more certain of it. Not carried over: "
+    said = "Ada will remember it as stork. I already knew that; now I'm more certain of it. Not carried over: "
     words = await of.told("archival.add", text="The stork is back!", **anew)
     assert words == f"{said}{left[0]}; {left[1]}."
 
@@ -128,7 +128,7 @@ async def test_what_is_added_is_kept_by_the_agent_that_answered_last(of: Entries
     assert (await of.add("The crane is back."))["agent"] == "Bea"
     await put_away(of, BEA)
     assert (await of.add("The heron is back."))["agent"] == "Ada"
-    with pytest.raises(UserError, match=r"Bea is archived\. `carina agent restore` restores it"):
+    with pytest.raises(UserError, match=r"Bea” is archived. `carina agent restore` restores it"):
         await of.add("The owl is back.", agent="Bea")
     await put_away(of, ADA)
     with pytest.raises(UserError, match="Every agent is archived"):

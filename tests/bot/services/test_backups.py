@@ -186,7 +186,7 @@ async def test_how_many_erasures_were_done_again_is_said(folder: Path, count: in
     await erased(folder, count)
     stamp = int(NOW.timestamp())
     said = await told(folder, backup)
-    saved = f" What was there before is in the backup {backups.listing(folder)[0].name}."
+    saved = f" What was there before is in the backup “{backups.listing(folder)[0].name}”."
     assert said == f"Restored everything as it was on <t:{stamp}:f>, <t:{stamp}:R>.{saved}{words}"
     assert len(backups.listing(folder)) == 2
 

@@ -69,7 +69,7 @@ async def test_a_block_is_made_changed_deleted_and_brought_back(settings: BlockS
     assert (row.block, row.type, row.limit, row.description) == ("garden", "working", 60, "The garden")
     with pytest.raises(UserError, match="There is no block"):  # nobody is asked about what is not there
         await settings.delete(OLGA, label="shed")
-    with pytest.raises(Unconfirmed, match="Delete block garden"):
+    with pytest.raises(Unconfirmed, match="Delete the block “garden”"):
         await settings.delete(OLGA, label="garden")
     assert [each.block for each in (await blocks.list_blocks(OLGA)).rows] == ["garden"]
     await settings.delete(replace(OLGA, sure=True), label="garden")
@@ -104,7 +104,7 @@ async def test_an_empty_block_is_given_another_form(settings: BlockSettings, blo
     shown = await blocks.show_history(OLGA, label="plans")
     assert [each.did.startswith("change of type") for each in shown.changes] == [True, True]
     await blocks.append(OLGA, label="plans", text="Paint the shed.")
-    with pytest.raises(Refused, match="block plans is not empty: plan would be lost; create another"):
+    with pytest.raises(Refused, match="block “plans” is not empty: plan would be lost; create another"):
         await settings.change(OLGA, ChangeBlock(label="plans", content="list"))
 
 
@@ -120,7 +120,7 @@ async def test_a_form_of_a_field_that_is_gone_says_so_and_saves_nothing(
         if fields:
             await settings.change(OLGA, ChangeBlock(label="plans", content="fields", fields=fields))
         with pytest.raises(
-            Refused, match="the fields of block plans have changed since you opened the form"
+            Refused, match="the fields of block “plans” have changed since you opened the form"
         ) as refused:
             await blocks.edit(OLGA, edited)
         assert form.field not in str(refused.value)
@@ -155,7 +155,7 @@ async def test_a_block_is_shared_with_another_agent_and_taken_back(settings: Blo
         await settings.create(OLGA, CreateBlock.model_validate(new))
     assert (await settings.share(OLGA, label="plans")).data()["shares"] == []
     shared = await settings.share(OLGA, label="plans", agent="bea", permission="append")
-    assert shared.lines(ink) == ["Ada's block plans is shared with Bea (append), in the places where it may be read."]
+    assert shared.lines(ink) == ["Ada's block “plans” is shared with Bea (append), in the places where it may be read."]
     assert shared.data()["shares"] == [{"agent": "Bea", "permission": "append", "effective": "append"}]
     bounded = await settings.share(OLGA, label="charter", agent="Bea", permission="read_write")
     assert bounded.lines(ink)[-1] == "Bea's effective permission is read_only."

@@ -71,8 +71,8 @@ def test_what_is_changed_by_command_wins_over_the_file_and_is_shown_to_differ(he
     assert rows(here, "agent edit Star --unset temperature --unset description")
     assert changed(here, "Star") == []
     for dry_run in ("", " --dry-run"):
-        refused(here, f"agent import {tmp_path / 'carina.toml'}{dry_run}", "There is already an agent Star")
-    again = "There is already a group Night. `carina group import FILE --replace` changes it"
+        refused(here, f"agent import {tmp_path / 'carina.toml'}{dry_run}", "There is already an agent “Star”")
+    again = "There is already a group “Night”. `carina group import FILE --replace` changes it"
     refused(here, "group create Night --member Moon", again)
     (foreseen,) = rows(here, f"agent import {tmp_path / 'carina.toml'} --replace --dry-run")
     assert (foreseen["name"], foreseen["key"]) == ("Moon", "system_prompt")
@@ -138,7 +138,7 @@ def test_the_patrols_of_an_agent_are_jobs_for_as_long_as_it_has_them(here: Here,
         ("group show Day", 1, "There is no group “Day”. Choose from: Main, Night"),
         ("constellation status garden", 1, "There is no constellation “garden”. Choose from: home"),
         ("--constellation garden status", 1, "There is no constellation “garden”. Choose from: home"),
-        ("constellation create Home", 1, "There is already a constellation Home"),
+        ("constellation create Home", 1, "There is already a constellation “Home”"),
     ],
 )
 def test_what_cannot_be_done_is_said(here: Here, command: str, code: int, words: str) -> None:
@@ -284,10 +284,10 @@ def test_an_archived_agent_answers_nobody_and_keeps_its_memory(tmp_path: Path) -
     assert carina(tmp_path, "agent", "archive", "carina").returncode == 0
     silent = carina(tmp_path, "chat", "--once", "where is my dentist?")
     assert "Elm Street" not in silent.stdout
-    assert "every agent in the group Main is archived or hibernated" in silent.stdout
+    assert "every agent in the group “Main” is archived or hibernated" in silent.stdout
     reached_elsewhere = {"DISCORD_TOKEN": "no-such-token", "DISCORD_OWNER_ID": "12345678901234567"}
     silent = carina(tmp_path, "chat", "--once", "where is my dentist?", **reached_elsewhere)
-    assert "every agent in the group Main is archived or hibernated" in silent.stdout, "who asks is told"
+    assert "every agent in the group “Main” is archived or hibernated" in silent.stdout, "who asks is told"
     assert "route" not in silent.stdout, "which is a command of Discord's"
     assert carina(tmp_path, "agent", "restore", "carina").returncode == 0
     assert "Elm Street" in carina(tmp_path, "chat", "--once", "where is my dentist?").stdout
@@ -302,7 +302,7 @@ def test_a_hibernated_agent_is_asked_nothing_until_it_is_woken(here: Here, tmp_p
     assert re.search(r"\nsize: [\d.]+ MB$", about)
     assert about.startswith("constellation: home\nstate: "), "no ID"
     silent = carina(tmp_path, "chat", "--once", "hello")
-    assert "every agent in the group Main is archived or hibernated" in silent.stdout
+    assert "every agent in the group “Main” is archived or hibernated" in silent.stdout
     assert here("agent wake Star").stdout == "Star is active.\n"
     assert "No agent is answering" not in carina(tmp_path, "chat", "--once", "hello").stdout
     refused(here, "agent wake Star", "Star is active.")
@@ -353,7 +353,7 @@ def test_a_name_or_place_that_cannot_be_is_asked_for_again_at_once(tmp_path: Pat
     with closing(Terminal(tmp_path, "group", "create")) as terminal:
         for question, said, told in (
             ("Name", "", "expected a name of 1 to 64 characters"),
-            ("Name", "main", "There is already a group Main."),
+            ("Name", "main", "There is already a group “Main”."),
             ("Name", "Calendar", ""),
             ("Its agents", "", "  Choose from: Carina, Nova."),
             ("Its agents", "Nova, Rex", "There is no agent “Rex”. Choose from: Carina, Nova."),

@@ -130,8 +130,8 @@ async def test_why_a_group_gave_no_answer_is_told_in_the_language_of_the_reader(
     toml = group("dynamic", "", '"Ant", "Bee"')
     async with talked(tmp_path, Setting(Cast(Ant=down, Bee=down), toml=toml), "@all go") as service:
         for language, words in (
-            ("en", "nobody in the group Team answered"),
-            ("de", "niemand aus der Gruppe Team hat geantwortet"),
+            ("en", "nobody in the group “Team” answered"),
+            ("de", "niemand aus der Gruppe „Team“ hat geantwortet"),
         ):
             with speaking(language):
                 (row,) = await call(service, "inbox.list")
@@ -187,7 +187,7 @@ async def test_who_asked_and_the_owner_have_it_answered_after_all_also_after_a_r
         platform = service.platform
     setting = Setting(ScriptedModel(says("Now.")), platform=platform)
     async with running(tmp_path, setting) as service:
-        assert await retried(service, who.id, number) == "I am trying again now."
+        assert await retried(service, who.id, number) == "I'm trying again now."
         await service.settled()
         assert platform.texts() == [GIVEN_UP, "Now."]
         assert [post.buttons for post in platform.posts] == [ANSWERED, ANSWERED, None], "nothing is left to press"
@@ -207,7 +207,7 @@ async def test_during_a_halt_nobody_is_told_that_it_is_tried_now(tmp_path: Path)
     async with running(tmp_path, broken("Now.")) as service:
         given = {"message": await given_up(service)}
         result = await offered(service, halted=True).call("retry", somebody(ANN.id), given)
-        assert result.lines(Markdown()) == ["Everything is halted. I will try again when the halt is released."]
+        assert result.lines(Markdown()) == ["Everything is halted. I'll try again when the halt is released."]
 
 
 async def test_what_was_deleted_is_not_answered(tmp_path: Path) -> None:

@@ -97,12 +97,12 @@ async def test_reading_back_is_promised_only_of_a_source_that_does_it(database: 
     async def told(done: str, source: str) -> str:
         return str((await registry(own).call(f"source.{done}", OLGA, {"source": source})).data()["text"])
 
-    assert "When you resume it, I will read the newest messages in each place." in await told("pause", "discord")
-    assert "I will not read what is said in the meantime." in await told("pause", "bluesky")
+    assert "When you resume it, I'll read the newest messages in each place." in await told("pause", "discord")
+    assert "I won't read what is said in the meantime." in await told("pause", "bluesky")
     with pytest.raises(UserError, match=r"discord is already paused\."):
         await told("pause", "discord")
-    assert "I am reading the newest messages" in await told("resume", "discord")
-    assert "I have not read what was said in the meantime" in await told("resume", "bluesky")
+    assert "I'm reading the newest messages" in await told("resume", "discord")
+    assert "I haven't read what was said in the meantime" in await told("resume", "bluesky")
     with pytest.raises(UserError, match=r"bluesky is not paused\."):
         await told("resume", "bluesky")
     assert read == ["discord"]

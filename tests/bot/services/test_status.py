@@ -24,7 +24,7 @@ async def shown(folder: Path, **environ: str) -> list[str]:
         found = await status(app)
         assert KEY not in repr(found)
         head, *lines = found.lines(Plain("UTC", NOON))
-        assert head == "Carina is running (constellation home)"
+        assert head == "Carina is running (constellation “home”)"
         return lines
 
 
@@ -40,7 +40,7 @@ async def test_models_and_front_ends_that_wait_to_be_used_are_there(tmp_path: Pa
         "model openai:a: not used yet",
         "model openai:b: not used yet",
         "search by meaning: turned off; search uses words only",
-        "agent Carina: answers with openai:a",
+        "agent “Carina”: answers with openai:a",
         "0 waiting for an answer, 0 to be sent, 0 failed",
     ]
 
@@ -65,7 +65,7 @@ def test_the_owner_on_discord_and_a_program_are_told_the_same() -> None:
     reader.run(read_on, "discord")
     lines = reader.run(status.lines, Markdown())
     assert lines == [
-        "Carina is running (constellation home)",
+        "Carina is running (constellation “home”)",
         f"service: everything has been halted since {stamp}; `/admin halt release` resumes",
         "database: The database has not accepted writes since noon; free up disk space, or stop the program that is "
         "locking the file",

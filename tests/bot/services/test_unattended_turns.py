@@ -130,7 +130,7 @@ async def test_what_was_done_at_night_is_told_with_why(at: Dark) -> None:
     (turn,) = await at.report()
     assert (turn["agent"], turn["group"], turn["place"]) == ("Bee", "Night", "Olga's messages")
     assert turn["why"] == ["sync (high priority): somebody said 'lost track'"]
-    assert turn["wrote"][0] == "wrote in the block notes (1 change): “Tuesday: lost track twice.”"
+    assert turn["wrote"][0] == "wrote in the block “notes” (1 change): “Tuesday: lost track twice.”"
     assert turn["wrote"][1].endswith(": “Ann loses track in the evening.”")
     at.service.clock.now = NOON.replace(day=23, hour=9)
     assert await at.report(night="") == [turn], "last night"
@@ -194,7 +194,7 @@ async def test_one_line_of_a_night_is_undone_alone(at: Dark) -> None:
     assert isinstance(found, Listing)
     (turn,) = found.rows
     by_line = dict(zip(turn.wrote, turn.parts, strict=True))
-    (line,) = (line for line in by_line if "block notes" in line)
+    (line,) = (line for line in by_line if "block “notes”" in line)
     for part, state in ((by_line[line], ["undone"]), ("block elsewhere", []), (by_line[line], ["left"])):
         done = await at.undo(terminal, turn=turn.turn, part=part)
         assert [item["state"] for item in done] == state
@@ -223,7 +223,7 @@ async def test_what_somebody_changed_since_stays_and_is_named(at: Dark) -> None:
     await at.keep("Another boat.", "boat")
     done = await at.undo()
     by_what = {item["what"]: item for item in done}
-    assert by_what["block notes"]["state"] == "partly"
+    assert by_what["block “notes”"]["state"] == "partly"
     assert "very" in await at.block("notes"), "what somebody wrote since stays"
     assert "busy" not in await at.block("notes")
     assert by_what["block state"]["state"] == "undone"

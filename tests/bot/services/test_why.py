@@ -165,7 +165,7 @@ async def test_what_is_no_answer_of_this_place_is_refused(service: Service) -> N
     for asker in (curious(), curious(BOB), curious(BOB, home), curious(OLGA), curious(OLGA, home)):
         with pytest.raises(UserError, match="no answer with this link here"):
             await why.explained(asker, answer)
-        with pytest.raises(UserError, match="I have not given an answer here"):
+        with pytest.raises(UserError, match="I haven't given an answer here"):
             await why.explained(asker)
     with pytest.raises(UserError, match="no answer with this link here"):
         await why.explained(curious(place=home), "101")

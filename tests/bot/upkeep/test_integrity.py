@@ -45,7 +45,7 @@ async def test_the_owner_is_told_once_which_block_was_repaired(tmp_path: Path) -
             await service.settled()
         told = service.platform.texts(OWNERS_PLACE.id)
         assert [text.startswith("Damage in memory: block ") for text in told] == [True] * len(told)
-        assert sum("block human was damaged and rebuilt" in text for text in told) == 1
+        assert sum("block “human” was damaged and rebuilt" in text for text in told) == 1
 
 
 async def test_a_block_of_somebodys_direct_messages_is_not_named(tmp_path: Path) -> None:

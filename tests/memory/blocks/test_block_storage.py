@@ -230,7 +230,7 @@ def test_verifying_compares_the_row_with_the_document(tx: Tx) -> None:
         "checkpoint 3 is of another version",
         "the text in the row (4 characters) is not the document's (6)",
     ]
-    assert verify_block(tx, type(block.id)("blk_none")) == ["there is no block blk_none"]
+    assert verify_block(tx, type(block.id)("blk_none")) == ["there is no block “blk_none”"]
 
 
 Edit = tuple[int, str, int, int, str]

@@ -132,7 +132,7 @@ def test_foreign_words_make_no_core_block_another_and_none_core(tx: Tx, before: 
 @pytest.mark.parametrize("permission", [Permission.PARTNER, Permission.HUMAN])
 def test_what_needs_a_yes_is_done_with_one_for_the_block_as_it_is(tx: Tx, permission: Permission) -> None:
     made(tx, new(permission=permission))
-    with pytest.raises(ApprovalNeeded, match=f"notes has the permission {permission}, so append needs") as asked:
+    with pytest.raises(ApprovalNeeded, match=f"notes” has the permission {permission}, so append needs") as asked:
         append_block(tx, author(), "notes", "x")
     permit = Permit(frozenset({asked.value.need.mark}))
     assert append_block(tx, replace(author(), permit=permit), "notes", "x").content == "x"
@@ -251,7 +251,7 @@ def test_edits_change_text_search_words_and_trust(tx: Tx) -> None:
 def test_a_write_over_the_limit_is_refused_with_the_numbers_and_nothing_is_cut(tx: Tx) -> None:
     made(tx, new("persona", type=BlockType.CORE, content="x" * 1_990))
     with pytest.raises(
-        BlockTooLong, match="block persona would hold 2,036 characters, 36 more than its limit of 2,000"
+        BlockTooLong, match="block “persona” would hold 2,036 characters, 36 more than its limit of 2,000"
     ):
         append_block(tx, author(), "persona", "y" * 45)
     assert row(tx, "persona").content == "x" * 1_990
@@ -290,7 +290,7 @@ def test_a_swap_is_one_step_and_all_or_nothing(tx: Tx) -> None:
     gone, came = swap_blocks(tx, author(), "old", "next")
     assert (gone.type, came.type) == (BlockType.ARCHIVAL, BlockType.WORKING)
     assert in_context(tx) == ["next"]
-    with pytest.raises(BlockRefused, match="block next is not archived, so it cannot be loaded; pin it to use it"):
+    with pytest.raises(BlockRefused, match="block “next” is not archived, so it cannot be loaded; pin it to use it"):
         swap_blocks(tx, author(), "next", "next")
     assert in_context(tx) == ["next"]
 
@@ -524,7 +524,7 @@ def test_shares_that_make_no_sense_are_refused(tx: Tx) -> None:
 def test_a_recipient_moves_a_shared_block_no_further_than_its_right(tx: Tx) -> None:
     block = made(tx, new(permission=Permission.ADMIN))
     share_block(tx, block, BEA, Permission.READ_ONLY, NOW)
-    with pytest.raises(BlockRefused, match="Ada/notes has the permission read_only here, so pin is not possible"):
+    with pytest.raises(BlockRefused, match="Ada/notes” has the permission read_only here, so pin is not possible"):
         move_block(tx, author(agent=BEA), "notes", Operation.PIN)
     share_block(tx, block, BEA, Permission.APPEND, NOW)
     assert move_block(tx, author(agent=BEA), "notes", Operation.PIN).pinned

@@ -220,7 +220,7 @@ def test_a_bad_archive_ends_the_way_back_is_told_and_set_aside(tx: Tx) -> None:
     assert [tuple(row) for row in tx.all("SELECT kind, seq FROM memory_block_quarantine")] == [("archive", 12)]
     (damage,) = damage_since(tx, NOW)
     assert (damage.outcome, damage.findings) == ("repaired", (finding,))
-    assert damage.words == f"block notes was damaged and rebuilt on 2026-11-22 12:00 UTC: {finding}"
+    assert damage.words == f"block “notes” was damaged and rebuilt on 2026-11-22 12:00 UTC: {finding}"
     assert damage_since(tx, NOW + timedelta(seconds=1)) == []
     tx.run("UPDATE memory_block_repairs SET audience = 'person:discord:7'")
     assert damage_since(tx, NOW)[0].words.startswith("a block from somebody's direct messages was damaged and rebuilt")
@@ -356,7 +356,7 @@ def sound(tx: Tx, block: Block) -> None:
 @pytest.mark.parametrize(("schema", "shown"), [(ListSchema(), ""), (LogSchema(), ""), (STATE, "mood: calm\nplan:\n")])
 def test_an_empty_block_changes_its_type(tx: Tx, schema: Schema, shown: str) -> None:
     block = made(tx, new(content="milk\n"))
-    with pytest.raises(Refused, match="block notes is not empty"):
+    with pytest.raises(Refused, match="block “notes” is not empty"):
         retype(tx, schema)
     edit_lines(tx, author(), "notes", 1, 1, "")
     assert retype(tx, schema).content == shown
@@ -364,7 +364,7 @@ def test_an_empty_block_changes_its_type(tx: Tx, schema: Schema, shown: str) -> 
     with pytest.raises(Refused, match="already has this type of content"):
         retype(tx, schema)
     if shown:
-        with pytest.raises(Refused, match="block notes is not empty"):
+        with pytest.raises(Refused, match="block “notes” is not empty"):
             retype(tx, TEXT)
         set_field(tx, author(), "notes", "mood", "")
     assert retype(tx, TEXT).content == ""

@@ -147,9 +147,9 @@ def test_fields_begin_with_their_defaults_and_take_values_of_their_type(tx: Tx) 
         ("since", 5, "field since is a timestamp, and 5 is not"),
         ("talks", "many", "field talks is a counter"),
         ("talks", 2**60, "field talks holds numbers up to"),
-        ("source", "me", "source of block notes is read-only"),
+        ("source", "me", "source of block “notes” is read-only"),
         ("colour", "red", r"there is no field “colour”; available: mood \(text\), energy \(number, required\)"),
-        ("", "x", "block notes has fields: .*; name the field or section"),
+        ("", "x", "block “notes” has fields: .*; name the field or section"),
         ("mood.deep", "x", "there is no field “mood.deep”"),
         ("x" * 300, "x", "there is no field"),
         ("recovered", "x", "there is no field “recovered”"),
@@ -175,9 +175,9 @@ def test_a_counter_is_never_counted_past_what_is_exact(tx: Tx) -> None:
 
 def test_the_system_keeps_what_is_read_only_to_others(tx: Tx) -> None:
     made(tx, new(schema=BOOK))
-    with pytest.raises(BlockRefused, match="diagnostics of block notes is read-only"):
+    with pytest.raises(BlockRefused, match="diagnostics of block “notes” is read-only"):
         append_block(tx, author(), "notes", "fine", "diagnostics")
-    with pytest.raises(BlockRefused, match=r"state\.source of block notes is read-only"):
+    with pytest.raises(BlockRefused, match=r"state\.source of block “notes” is read-only"):
         set_field(tx, author(), "notes", "state.source", "me")
     append_block(tx, author(writer=SYSTEM), "notes", "fine", "diagnostics")
     assert content(tx).endswith("## diagnostics (read only)\nfine\n")

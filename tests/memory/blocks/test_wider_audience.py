@@ -78,7 +78,7 @@ def test_a_person_lets_more_people_know_what_they_said_alone_but_not_what_stood_
     assert not visible_blocks(tx, ADA, Scope(ELSEWHERE))
     assert tx.all("SELECT 1 FROM block_fts WHERE block_fts MATCH '4711'") == []
     (event,) = tx.all("SELECT audience, words ->> 0 FROM activity_events WHERE words LIKE '%more people%'")
-    assert tuple(event) == (DM, "let more people see the block notes")
+    assert tuple(event) == (DM, "let more people see the block “notes”")
 
 
 @pytest.mark.parametrize(

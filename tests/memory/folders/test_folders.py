@@ -139,7 +139,7 @@ def test_what_is_too_large_for_a_virtual_folder_is_refused_with_the_numbers(
     for words in ("nine", "half past"):  # the second in place of the first
         upload(tx, folder, "a.txt", words)
     upload(tx, virtual(tx, "other"), "b.txt", "at ten")
-    with pytest.raises(Refused, match="the folder notes would have more than 10 bytes"):
+    with pytest.raises(Refused, match="the folder “notes” would have more than 10 bytes"):
         upload(tx, folder, "b.txt", "at")
     assert [each.name for each in folders.files(tx, folder.id, MINE)] == ["a.txt"]
 

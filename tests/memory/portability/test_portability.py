@@ -280,7 +280,7 @@ def test_an_agent_whose_name_is_taken_is_refused_and_can_be_renamed(home: Path, 
         row = {"id": "agt_here", "name": "carina", "model": "offline", "system_prompt": "", "enabled_tools": "[]"}
         Tx(raw).insert("agents", {**row, "created_at": AT, "updated_at": AT})
     taken = take(tmp_path / "one.car", tmp_path / "data")
-    with pytest.raises(NameTaken, match="there is another agent carina here"):
+    with pytest.raises(NameTaken, match="there is another agent “carina” here"):
         join(taken, target)
     assert count(target, "SELECT count(*) FROM messages") == 0
     join(taken, target, "Visitor")
@@ -520,7 +520,7 @@ def test_a_block_that_loro_cannot_read_is_refused_by_name(
         sql = sql.replace("TABLE", table).replace("COLUMN", column).replace("NUMBER", number)
         assert tx.run(sql, (blob, digest, row["block_id"], row[number])) == 1
     write(tmp_path / "changed", tmp_path / "one.car")
-    with pytest.raises(CarError, match=f"the block '{row['label']}' in the file is damaged"):
+    with pytest.raises(CarError, match=f"the block “{row['label']}” in the file is damaged"):
         stage(take(tmp_path / "one.car", tmp_path / "data"))
     assert not list((tmp_path / "data").rglob("*.db"))
 
@@ -630,7 +630,7 @@ def test_what_was_taken_in_with_trust_is_not_taken_without(home: Path, tmp_path:
 
 def test_a_constellation_is_imported_once_or_under_another_name(home: Path, car: Path, tmp_path: Path) -> None:
     import_whole(take(car, tmp_path / "data"))
-    with pytest.raises(NameTaken, match="already a constellation home"):
+    with pytest.raises(NameTaken, match="already a constellation “home”"):
         import_whole(take(car, tmp_path / "data"))
     import_whole(take(car, tmp_path / "data"), "second")
     assert count(tmp_path / "data" / "global.db", "SELECT count(*) FROM constellations") == 2

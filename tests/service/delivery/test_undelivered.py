@@ -71,7 +71,7 @@ async def test_a_message_that_was_given_up_is_answered_at_the_press_of_a_button_
         said = await t.ask(t.ana, t.general, "<@bot> what time is it?")
         assert said.text == GIVEN_UP
         assert [button["label"] for button in said.buttons] == ["Try again"]
-        told = await t.olga.direct.wait_for_bot(lambda m: "I could not answer a message" in m.text)
+        told = await t.olga.direct.wait_for_bot(lambda m: "I couldn't answer a message" in m.text)
         assert [button["label"] for button in told.buttons] == ["Try again"]
 
         await t.service.kill()
@@ -80,6 +80,6 @@ async def test_a_message_that_was_given_up_is_answered_at_the_press_of_a_button_
         bob = t.member("Bob")
         assert "You have no failed messages to retry" in (await bob.press(said, "Try again")).text
         assert t.model.requests == []
-        assert (await t.ana.press(said, "Try again")).text == "I am trying again now."
+        assert (await t.ana.press(said, "Try again")).text == "I'm trying again now."
         await t.general.wait_for_bot(lambda m: m.text == "It is noon.", after=said)
         await t.server.until(lambda: said.buttons == told.buttons == [], what="nothing to be pressed any more")

@@ -84,7 +84,7 @@ async def test_who_is_not_heard_is_not_kept_by_a_command_either(tmp_path: Path, 
         words = (
             "You chose to have me neither keep nor answer what you say"
             if who == "opted out"
-            else "You are not allowed to talk to me here"
+            else "You aren't allowed to talk to me here"
         )
         for command, options in KEEPING:
             answered = await zed.command(command, options, place)

@@ -105,7 +105,7 @@ async def test_a_paused_source_hears_and_answers_nothing_until_it_is_resumed(t: 
     assert t.general.from_bot == []
     assert not t.rows("SELECT 1 FROM messages WHERE content LIKE '%Quetzal%'")
     t.model.script(Answer("Now I do."), Answer("Now I do."))
-    assert "I am active on Discord again" in await t.service.said("source", "resume", "discord")
+    assert "I'm active on Discord again" in await t.service.said("source", "resume", "discord")
     await t.general.wait_for_bot(lambda m: m.text == "Now I do.")
     heard = "SELECT content FROM messages WHERE role = 'user' AND content LIKE '%Quetzal%' ORDER BY id"
     await until(lambda: len(t.rows(heard)) == 2, what="both messages to be read back")

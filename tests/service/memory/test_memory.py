@@ -158,7 +158,7 @@ async def test_fields_are_written_each_by_itself(tmp_path: Path) -> None:
         named = await t.olga.autocomplete("memory edit", "field", "", t.general, options={"label": "garden"})
         assert [each.value for each in named] == ["notes", "harvest", "sky.rain", "sky.signs"]
         assert (
-            "Updated harvest. Block garden is now"
+            "Updated harvest. Block “garden” is now"
             in (
                 await t.olga.submit_modal(await opened(t, "harvest"), {"text": '{"what": "plums"}\n{"what": "pears"}'})
             ).text
@@ -166,7 +166,7 @@ async def test_fields_are_written_each_by_itself(tmp_path: Path) -> None:
         assert "## harvest\n1. what: plums\n2. what: pears\n" in await shown(t)
         form = await opened(t, "sky.signs")
         assert (
-            "Updated sky.signs. Block garden is now"
+            "Updated sky.signs. Block “garden” is now"
             in (await t.olga.submit_modal(form, {"text": "gulls\nwind\n"})).text
         )
         form = await opened(t, "sky.rain")

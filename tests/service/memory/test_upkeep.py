@@ -93,10 +93,10 @@ async def test_what_is_sensitive_is_asked_for_by_a_card_that_works_after_a_resta
         standing = "SELECT content FROM archival_entries WHERE archived_at IS NULL"
         assert t.rows(standing) == []
         pressed = await t.olga.press(card, "Use it")
-        assert f"I will use it from now on: {words}" in pressed.text
+        assert f"I'll use it from now on: {words}" in pressed.text
         assert t.rows(standing) == [(words,)]
         await until(lambda: t.olga.direct.from_bot[-1].buttons == [], what="the card has no buttons any more")
-        assert t.olga.direct.from_bot[-1].text.startswith("✓ I will use it from now on")
+        assert t.olga.direct.from_bot[-1].text.startswith("✓ I'll use it from now on")
         assert t.general.from_bot == []
 
 

@@ -29,7 +29,7 @@ def ask_missing(given: Given, look: Look) -> dict[str, Any]:
 
     def no_name(said: str) -> str:
         there = taken.get(said.casefold())
-        return _("There is already a group {name}.", name=there) if there else problem_with(Group, name=said)
+        return _("There is already a group “{name}”.", name=there) if there else problem_with(Group, name=said)
 
     if "name" not in given:
         given = {**given, "name": _asked(_("Name"), problem=no_name)}

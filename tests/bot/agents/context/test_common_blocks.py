@@ -53,7 +53,7 @@ async def test_all_read_and_one_writes(tmp_path: Path) -> None:
             assert "Be kind." in shown
         text, ok = only(await scene.do(NAMED, place=THEIRS))
         assert (text, ok) == (
-            "block _constellation_/partner_profile has the permission read_only here, so overwrite is not possible",
+            "block “_constellation_/partner_profile” has the permission read_only here, so overwrite is not possible",
             False,
         )
         assert only(await scene.do(NAMED, place=HERS))[1]

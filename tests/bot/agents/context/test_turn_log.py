@@ -31,7 +31,7 @@ async def test_the_tools_of_a_turn_are_logged_at_its_end_and_shown_where_they_ar
     assert "tool_execution_log" not in service.model.requests[-1].system
     text, ok = only(await scene.do(append("tool_execution_log", "I did more")))
     assert (text, ok) == (
-        "block tool_execution_log has the permission read_only here, so append is not possible",
+        "block “tool_execution_log” has the permission read_only here, so append is not possible",
         False,
     )
 

@@ -59,7 +59,7 @@ async def test_without_leave_the_owner_is_asked_and_nothing_is_read(tmp_path: Pa
         assert not ok
         assert "waits for approval" in text
         (card,) = [post.text for post in service.platform.posts if "Bee wants to read" in post.text]
-        assert "what others in the group Team stored" in card
+        assert "what others in the group “Team” stored" in card
 
 
 async def test_with_leave_it_reads_what_was_stored_lately_and_may_be_known_there(tmp_path: Path) -> None:

@@ -104,7 +104,7 @@ async def test_a_state_lasts_over_a_restart_and_a_long_one_is_refused(tmp_path: 
     async with talked(tmp_path, Setting(model, toml=TOML), "hello") as service:
         seen = await say(service, HALL, "")
         service.clock.forward(person_states.LASTS.total_seconds())
-        assert "You have not told me" in await say(service, HALL, "")
+        assert "You haven't told me" in await say(service, HALL, "")
     assert model.asked() == ["Bee"]
     assert seen == "Your state is “overwhelmed”. Groups respond to these states: overwhelmed."
 

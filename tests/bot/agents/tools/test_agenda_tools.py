@@ -81,7 +81,7 @@ def test_a_reminder_is_put_off_for_minutes_or_until_a_time_on_the_clocks_of_the_
     ("given", "words"),
     [
         ({"when": "yesterday at 09:00"}, "in the past"),
-        ({"when": "soonish"}, "I do not understand the time “soonish”"),
+        ({"when": "soonish"}, "I don't understand the time “soonish”"),
         ({"when": "2026-02-30 09:00"}, "2026-02-30 09:00 does not exist"),
         ({"which": "dad", "when": "tomorrow"}, "There is no open reminder"),
     ],
@@ -103,7 +103,7 @@ def test_a_reminder_set_in_the_dashboard_says_where_it_comes(tx: Tx) -> None:
     turn = replace(TURN, place=PlaceId("api:chat/grp_1"), scope=Scope(OWNER))
     given = ReminderArguments(operation="set", text="tea", when="in 5 minutes")
     made = REMINDERS.work(tx, replace(CONTEXT, turn=turn), given)
-    assert made.text.endswith("I will tell you in a direct message on Discord, not here.")
+    assert made.text.endswith("I'll tell you in a direct message on Discord, not here.")
     with speaking("de"):
         assert _(unpacked(made.data["note"])) == "Ich melde mich in einer Direktnachricht auf Discord, nicht hier."
 

@@ -118,8 +118,8 @@ async def test_lines_blocks_and_rights_are_refused_in_words_that_help(tmp_path: 
         texts = [text for text, _ok in found]
     assert "swap needs load_label" in texts[0]
     assert texts[1] == "there are no lines 3 to 4: the block has 0 lines, counted from 1"
-    assert texts[2] == "block human is always in context and stays there; choose a working block"
-    assert texts[3] == "block human already belongs to that agent"
+    assert texts[2] == "block “human” is always in context and stays there; choose a working block"
+    assert texts[3] == "block “human” already belongs to that agent"
     assert texts[4] == "there is no block “nowhere” here; available: human, persona, scratchpad"
     assert "permission: Input should be 'read_only', 'append' or 'read_write'" in texts[5]
 
@@ -146,9 +146,9 @@ async def test_an_agent_makes_changes_deletes_and_restores_a_block_of_its_own(tm
         rows = "SELECT content FROM memory_blocks WHERE label = 'plants' AND permission = 'admin' AND char_limit = 40"
         assert await service.column(rows) == ["Roses.\nTulips.\n"]
         assert await service.column("SELECT content FROM memory_blocks WHERE label = 'tools'") == ["1. rake\n"]
-    assert texts[6] == "block human has the permission read_write here, so delete is not possible"
+    assert texts[6] == "block “human” has the permission read_write here, so delete is not possible"
     assert "create needs description" in texts[7]
-    assert "block plants is not empty: only an empty block can get another type of content" in texts[8]
+    assert "block “plants” is not empty: only an empty block can get another type of content" in texts[8]
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ async def test_what_an_operation_does_not_use_is_refused(tmp_path: Path) -> None
         assert [ok for _text, ok in found] == [True, False, False, False, False, True, False, True, False]
         texts = [text for text, _ok in found]
         told = await service.column(
-            "SELECT words ->> 0 FROM activity_events WHERE words LIKE '%block garden%' ORDER BY id"
+            "SELECT words ->> 0 FROM activity_events WHERE words LIKE '%block “garden”%' ORDER BY id"
         )
     assert "change needs one of new_label, description, limit, block_type" in texts[1]
     assert "change takes no content" in texts[2]
@@ -203,7 +203,7 @@ async def test_what_an_operation_does_not_use_is_refused(tmp_path: Path) -> None
     assert "delete takes no description" in texts[4]
     assert "restore takes no limit" in texts[6]
     assert "field names the fields of a block that is made_of fields" in texts[8]
-    assert told == [f"{each} the block garden" for each in ("created", "deleted", "restored")]
+    assert told == [f"{each} the block “garden”" for each in ("created", "deleted", "restored")]
 
 
 GROCERIES = """
@@ -372,7 +372,7 @@ async def test_who_is_asked_again_is_told_that_the_block_changed_meanwhile(tmp_p
         (second,) = (post.text for post in service.platform.posts if "is asking for your approval" in post.text)
         (first,) = await service.column("SELECT reason ->> 0 FROM permission_requests WHERE status <> 'waiting'")
         why = (
-            "block list has the permission partner, so overwrite needs approval "
+            "block “list” has the permission partner, so overwrite needs approval "
             "(again, because the block has changed: version 1 then, 2 now)"
         )
         assert "again" not in first

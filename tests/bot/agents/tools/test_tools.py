@@ -80,12 +80,14 @@ def only(found: Sequence[tuple[str, bool]]) -> tuple[str, bool]:
 async def test_a_public_block_takes_nothing_that_was_said_in_a_guild(service: Service) -> None:
     text, ok = only(await Scene(service).do(append("persona", "I know Ann.")))
     assert not ok
-    assert text == "block persona is read by people (public) who cannot read this; write to human or scratchpad instead"
+    assert (
+        text == "block “persona” is read by people (public) who cannot read this; write to human or scratchpad instead"
+    )
 
 
 async def test_a_block_that_would_be_too_long_is_refused_with_the_numbers(service: Service) -> None:
     text, ok = only(await Scene(service).do(append("human", "x" * 2_000)))
-    assert (text, ok) == ("block human would hold 2,001 characters, 1 more than its limit of 2,000", False)
+    assert (text, ok) == ("block “human” would hold 2,001 characters, 1 more than its limit of 2,000", False)
 
 
 async def test_notes_about_a_person_are_shown_with_their_messages_and_not_after(service: Service) -> None:
