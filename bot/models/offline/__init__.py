@@ -10,11 +10,7 @@ from memory.store.clock import Clock
 
 
 class OfflineModel:
-    """Answers by rules and from memory. `zone` names its time zone.
-
-    Once a day, the owner is told why no language model gave the better answer; others are only told that there is no
-    more to say now. The rules are loaded for the first answer: next to a language model they are rarely used.
-    """
+    """Answers by rules and from memory, in a time zone. The rules are loaded for the first answer, as few need them."""
 
     name = "offline"
     context_window = 1_000_000

@@ -109,8 +109,7 @@ def _not_taken_back(said: list[FoundRecord], orders: list[Record], context: Cont
 
 
 def _ask(intent: Intent, context: Context) -> Lines:
-    """The answer with its source: from entries, the person's messages, or others' messages; or that nothing was
-    found."""
+    """The answer with its source, from entries, messages or the agenda; or that nothing was found."""
     asked, question = intent.text, Question(intent.text, context.language)
     wanted = context.language.queries(question.words, question.concepts) or (asked[:200],)
     first = _searches("find", wanted, _STORED, context)
@@ -340,8 +339,7 @@ def _end(intent: Intent, context: Context) -> Lines:
 
 
 def _named(what: str, rows: list[Record], context: Context) -> list[Record]:
-    """The rows that a name refers to: those with all its words; or those with the words besides a time that are due
-    then."""
+    """The rows that a name refers to: with all its words; or due at the time in it, with its other words."""
     stems = context.language.stems(what)
     if not stems:  # "it" is no name, but may be a title
         return [row for row in rows if what.casefold() in ("", row.text.casefold())]

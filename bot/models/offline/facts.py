@@ -1,5 +1,4 @@
-"""What a question asks about, what a statement states, and whether one answers the other, decided by content words,
-associations, possessives and the expected kind of answer."""
+"""What a question asks, what a statement states, and whether one answers the other, by words, ideas and owners."""
 
 import re
 from collections.abc import Iterable

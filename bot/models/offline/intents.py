@@ -36,8 +36,7 @@ class Intent(NamedTuple):
     number: int = 0
 
 
-STATEMENT = Intent("statement")
-"""A remark without an intent; it may belong to the previous sentence."""
+STATEMENT = Intent("statement")  # a remark without an intent; it may belong to the previous sentence
 _CANNOT, _UNCHANGED = Intent("say", name="cannot"), Intent("say", name="unchanged")
 _KEPT, _IDLE, _GREETINGS = ("remember", "note"), (STATEMENT.act, "talk"), ("greeting", "wellbeing")
 _WEAK, _UNASKED = (STATEMENT.act, "ask"), (STATEMENT.act, "say", "talk", "note")
@@ -74,18 +73,16 @@ class Parser(Struct, frozen=True):
                 yield said
 
     def is_question(self, text: str) -> bool:
-        return any(self.language.begins("question", each) for each in (text, self._spelt(text)))
+        return any(self.language.begins("question", each) for each in (text, *self._spelt(text)))
 
     def sentence(self, text: str) -> Intent:
-        """The intents of one sentence; if it is no command, with a misspelled command corrected, or without its lead
-        ("hey Carina")."""
+        """The intent of one sentence, if need be with a misspelled command corrected, or without its lead ("hey")."""
         best = STATEMENT
         for _ in range(4):
             intent = self._one(text.strip())
-            if intent.act in _WEAK and (spelt := self._spelt(text.strip())) != text.strip():
-                meant = self._one(spelt)
-                taken = meant.act == "ask" if intent.act == "ask" else meant.act not in _UNASKED
-                intent = meant if taken else intent
+            if intent.act in (*_WEAK, "unclear") or intent == _CANNOT:
+                meant = [each for each in map(self._one, self._spelt(text.strip())) if _is_meant(each, intent)]
+                intent = min(meant, key=lambda each: each.act == "unclear", default=intent)
             best = intent if intent != STATEMENT else best
             lead = self.language.begins("lead", text)
             if intent.act not in _WEAK or lead is None:
@@ -94,38 +91,46 @@ class Parser(Struct, frozen=True):
         return best
 
     def _following(self, text: str, before: Sequence[str]) -> tuple[Intent, ...]:
-        """The intents of a message that follows others: a missing part, a yes to a question, a correction."""
+        """The intents of a message that follows others: an answer to a question, one thing more, a correction."""
         messages, begins, rewrite = self._earlier(before), self.language.begins, self.language.rewrite
-        reader, _, asked = told = next(messages)
-        while told[2] and all(each.act == "ask" for each in told[2]):  # a fact stays the topic while it is asked about
-            told = next(messages, (reader, "", ()))
-        yes = begins("yes", text) and not text.endswith(("?", "？"))
-        stated = (each.text or told[1].strip(_TRAILING) for each in told[2] if each.act in (*_KEPT, STATEMENT.act))
+        reader, told, asked = last = next(messages)
+        while asked and all(each.act == "ask" for each in asked):  # what is asked about stays the topic
+            reader, told, asked = next(messages, (reader, "", ()))
+        stated = (each.text or told.strip(_TRAILING) for each in asked if each.act in (*_KEPT, STATEMENT.act))
         if said := next(filter(None, (begins("instead", rewrite("bare", f"{each}\n{text}")) for each in stated)), None):
             return (Intent("remember", said["what"].strip(_TRAILING), other=said["old"] or ""),)
-        match earlier := next(iter(asked), STATEMENT):
+        yes = begins("yes", text) and not text.endswith(("?", "？"))
+        undone = self.sentence(text).name == "undo"
+        question = next((each for each in asked if each.name in self.language.data["questions"]), None)
+        if question and (answer := self._answered(question, text, reader, yes=bool(yes))):
+            return answer
+        match earlier := next(iter(last[2]), STATEMENT):
+            case Intent("task") if (more := begins("more", text)) and _is_loose(self.sentence(text)):
+                return tuple(self._each(Intent("tasks", self._title(more["what"]))))
+            case Intent("remember", newest, other=old) if old and undone:
+                return (Intent("remember", old, "undo", other=newest),)
+            case Intent("remind" | "task" | "event" | "remember" | "note") if undone:
+                return (Intent("forget" if earlier.act in _KEPT else "cancel", earlier.text, "undo"),)
+            case Intent("forget", name="") | Intent("cancel_all", "") if yes:  # to everything that was asked
+                return tuple(each._replace(other="sure") for each in last[2] if each.act == earlier.act)
+            case Intent("forget", name="", other="") if begins("no", text):
+                return (Intent("say", name="forget_not"),)
+            case Intent() if new := self._corrected(earlier, text):
+                return (new,)
+            case Intent("remind" | "task" | "event") if begins("meant", text) or begins("no", text):
+                return (_UNCHANGED,) if self.sentence(text).act in _IDLE else ()
+        return self._about_it(text, before)
+
+    def _answered(self, asked: Intent, text: str, reader: "Parser", *, yes: bool) -> tuple[Intent, ...]:
+        """What becomes of a question, which may be in another language, by an answer; none if it is no answer."""
+        match asked:
             case Intent("unclear", missing, "remind_when" | "event_when") if when := self._time_alone(text):
                 both = (f"{missing} {when}", f"{when} {missing}")
                 return tuple(each for each in map(reader.sentence, both) if each.act in ("remind", "event"))[:1]
             case Intent("unclear", name="remind_what" | "event_what") if _is_subject(self.sentence(text)):
                 what = self._subject(text.strip(_ASKED))
-                return (earlier._replace(act=earlier.name.removesuffix("_what"), text=what, name=""),) if what else ()
-            case Intent("say", title, "offer_task") if yes:
-                return (reader.task(title),)
-            case Intent("task") if (more := begins("more", text)) and _is_loose(self.sentence(text)):
-                return tuple(self._each(Intent("tasks", self._title(more["what"]))))
-            case Intent("remember", newest, other=old) if old and begins("say_undo", text):
-                return (Intent("remember", old, "undo", other=newest),)
-            case Intent("remind" | "task" | "event" | "remember" | "note") if begins("say_undo", text):
-                return (Intent("forget" if earlier.act in _KEPT else "cancel", earlier.text, "undo"),)
-            case Intent("forget", name="") | Intent("cancel_all", "") if yes:  # to everything that was asked
-                return tuple(each._replace(other="sure") for each in asked if each.act == earlier.act)
-            case Intent("forget", name="", other="") if begins("no", text):
-                return (Intent("say", name="forget_not"),)
-            case Intent("remind" | "task" | "event") if (meant := begins("meant", text)) or begins("no", text):
-                new = self._corrected(earlier, meant["what"]) if meant else None
-                return (new or _UNCHANGED,) if new or self.sentence(text).act in _IDLE else ()
-        return self._about_it(text, before) or (tuple(self._open(before)) if yes else ())
+                return (asked._replace(act=asked.name.removesuffix("_what"), text=what, name=""),) if what else ()
+        return (reader.task(asked.text) if asked.name == "offer_task" else asked,) if yes else ()
 
     def _earlier(self, before: Sequence[str]) -> Iterator[tuple["Parser", str, tuple[Intent, ...]]]:
         """The earlier messages with their intents, newest first, each with its parser."""
@@ -146,25 +151,23 @@ class Parser(Struct, frozen=True):
         named = f"{text[: it.start('it')]}{what}{text[it.end('it') :]}" if it else text
         return (self.sentence(named),) if last.act in (*self.language.data["keeps"], "move", "ask") else ()
 
-    def _open(self, before: Sequence[str]) -> Iterator[Intent]:
-        """The newest unanswered question, which is asked again."""
-        for reader, text, meant in self._earlier(before):
-            asked = [each for each in meant if each.act == "forget" or each.name in self.language.data["questions"]]
-            yield from (each for each in asked if each.name != "undo" and not each.other)
-            if asked or reader.language.begins("no", text) or meant != reader.parse(text):
-                return
-
-    def _corrected(self, wanted: Intent, said: str) -> Intent | None:
-        """The same intent at another time; a timer is identified by its time."""
-        when = corrected(said.strip(_ASKED), wanted.when, self.now, self.language.code)
-        begin, end = self.language.say("in", text="\n").split("\n")
-        old, new = (each.removeprefix(begin).removesuffix(end) for each in (wanted.when, when))
-        text = wanted.text.replace(old, new) if wanted.name == "timer_set" else wanted.text
-        return wanted._replace(text=text, when=when, other="", instead=wanted.text) if when else None
+    def _corrected(self, kept: Intent, said: str) -> Intent | None:
+        """What was kept, at another time or in other words; a timer is identified by its time."""
+        planned, what = kept.act in self.language.data["keeps"], ""
+        if (planned or kept.act in _KEPT) and (meant := self.language.begins("meant", said)):
+            what = meant["what"].strip(_ASKED)
+        if planned and (when := corrected(what, kept.when, self.now, self.language.code)):
+            begin, end = self.language.say("in", text="\n").split("\n")
+            old, new = (each.removeprefix(begin).removesuffix(end) for each in (kept.when, when))
+            text = kept.text.replace(old, new) if kept.name == "timer_set" else kept.text
+            return kept._replace(text=text, when=when, other="", instead=kept.text)
+        text = self.language.rewrite("amend", f"{kept.text}\n{said.strip(_ASKED)}")
+        if not what or "\n" in text or not _is_subject(self.sentence(what)):
+            return None
+        return kept._replace(text=text, instead=kept.text) if planned else Intent("remember", text, other=kept.text)
 
     def _intents(self, text: str) -> list[Intent]:
-        """The intents by sentence. A fragment after "remember ..." belongs to the fact; an incomplete line continues in
-        the next one, and one with a colon in the list after it."""
+        """The intents by sentence; a fragment, the lines of a list and a correction belong to what they follow."""
         found: list[Intent] = []
         before, listing, gap = "", False, " " * self.language.spaced
         for said in self.language.sentences(text):
@@ -175,7 +178,9 @@ class Parser(Struct, frozen=True):
             unended = last.act == "remember" and last.text in before and self.language.search("open", last.text)
             listed = (listing or line.endswith((":", "："))) and len(item) <= _LONGEST_ITEM and _is_subject(intent)
             goes_on = (unsaid or unended) and self.sentence(joined).act in _KEPT
-            if before.endswith("\n") and (listed or goes_on):
+            if found and (new := self._corrected(last, said)):
+                found[-1], before = new._replace(other=last.other, instead=last.instead), said
+            elif before.endswith("\n") and (listed or goes_on):
                 found[-1], before, listing = self.sentence(joined), joined, True
             elif last.act == "remember" and _is_loose(intent):
                 mark = before[len(before.rstrip(_TRAILING)) :].strip()
@@ -198,19 +203,19 @@ class Parser(Struct, frozen=True):
         whole = all(each.act == intent.act and self.language.content_words(each.text) for each in parts)
         yield from (each._replace(act=each.act.replace("tasks", "task")) for each in (parts if whole else [intent]))
 
-    def _spelt(self, text: str) -> str:
-        """A sentence with a misspelled command, or the question word at its beginning, corrected."""
+    def _spelt(self, text: str) -> Iterator[str]:
+        """A sentence with one misspelled word of a command after the other corrected, as few as are needed."""
         language, orders = self.language, self.language.words("orders")
         known = language.stops | orders | language.words("no_slips")
-        found = list(re.finditer(r"[^\W\d_]{3,}(?:'[^\W\d_]+)?", text))[:_MOST_MISSPELT] if language.spaced else ()
-        for place, each in enumerate(found):
-            word = each[0].lower()
-            meant = [*sorted(() if place else language.words("openers")), *sorted(orders if len(word) > 4 else ())]
+        parts = re.split(r"([^\W\d_]{2,}(?:'[^\W\d_]+)?)", text) if language.spaced else []
+        for place in range(1, len(parts), 2)[:_MOST_MISSPELT]:
+            word = parts[place].lower()
             # Letters may be missing, extra or swapped; a replaced letter makes another word (remote, remove).
-            near = [one for one in meant if one[0] == word[0] and (set(one) <= set(word) or set(word) <= set(one))]
-            if word not in known and (right := get_close_matches(word, near, 1, 1 - 1.1 / len(word))):
-                return text[: each.start()] + right[0] + text[each.end() :]
-        return text
+            near = sorted(it for it in orders if it[0] == word[0] and (set(it) <= set(word) or set(word) <= set(it)))
+            long = len(word) > 3 or place == 1
+            if word not in known and long and (right := get_close_matches(word, near, 1, 1 - 1.1 / len(word))):
+                parts[place] = right[0]
+                yield "".join(parts)
 
     def _one(self, sentence: str) -> Intent:
         for name in self.language.data["order"]["wanted"].split():
@@ -328,6 +333,12 @@ class Parser(Struct, frozen=True):
     def _time_alone(self, said: str) -> str:
         """The time phrase, if the text contains nothing else."""
         return alone(said.strip(_ASKED), self.now, self.language.code)
+
+
+def _is_meant(spelt: Intent, said: Intent) -> bool:
+    """Whether a sentence is rather meant with its spelling corrected: as an order, not as another remark."""
+    orders = spelt.act in (*_WEAK, "list", "known") if said.act == "ask" else spelt.act not in (*_UNASKED, said.act)
+    return (orders and spelt != STATEMENT) or spelt.name in ("undo", "clock_time")
 
 
 def _is_loose(intent: Intent) -> bool:

@@ -209,8 +209,7 @@ class Language:
         return frozenset(turned.get(name, name) for name in concepts)
 
     def ideas(self, text: str, *, asked: bool) -> dict[str, frozenset[str]]:
-        """The ideas that a text mentions, each with the matching words; without spaces and in compounds also as a
-        part."""
+        """The ideas that a text mentions, each with its words; without spaces and in compounds also as a part."""
         stems, gap, hits = list(map(self.stem, self.tokens(text))), " " * self.spaced, set()
         joined = [stem for stem in stems if self.compounds and len(stem) <= _LONGEST_COMPOUND]
         parts = [stem[at:] for stem in joined for at in range(1, len(stem) - _SHORTEST_LAST)]

@@ -1,7 +1,6 @@
 """The rules of the offline model: a pure function from a request and the time to the next step of a turn.
 
-It has no state. The progress of the turn is in the request: the messages since the last answer, and the results of the
-calls made for them, which it recognizes by their ids.
+It has no state: the progress of a turn is in the request, whose results it recognizes by the ids of their calls.
 """
 
 import json

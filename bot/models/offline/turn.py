@@ -86,8 +86,7 @@ class Turn:
     """What was heard and is not answered yet, what stands before it, and the calls that were made for it.
 
     `heard`: what who spoke last has said since the last answer. `own`: what the same person told us before, whatever
-    others said since; `answered`: the lines of the answers since. `said`: texts of the turn itself, no memory. `gone`:
-    entries it deletes. `now`: on their clocks.
+    others said since; `answered`: the lines of the answers since. `said`: texts of this turn. `gone`: deleted ones.
     """
 
     def __init__(self, request: Request, now: datetime, zone: str) -> None:
@@ -116,8 +115,7 @@ class Turn:
 
 
 class Context(Struct, frozen=True):
-    """The context of one intent in its turn. `ident` begins the ids of its calls, the same at every step; no rule reads
-    `files`."""
+    """The context of one intent in its turn. `ident` begins the ids of its calls, the same at every step."""
 
     turn: Turn
     language: Language
