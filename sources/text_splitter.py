@@ -1,6 +1,7 @@
 """Splits a long message at natural boundaries, into as many as its platform needs.
 
-The limits are in `sources.discord.message_sender` and, with the numbers of a chain, in `sources.bluesky.post_text`.
+The limits are in `sources.discord.message_sender` and, with the numbers of a chain, in
+`sources.bluesky.post_splitting_and_facets`.
 """
 
 import re

@@ -42,7 +42,7 @@ def loaded(module: str) -> set[str]:
         ("sources.base", ()),
         ("sources.terminal", ()),
         ("bot.agents.context.quotes", ()),
-        ("bot.agents.permissions.who_may", ()),
+        ("bot.agents.permissions.roles_and_rights", ()),
     ],
 )
 def test_a_module_brings_no_library_that_it_can_do_without(module: str, allowed: tuple[str, ...]) -> None:

@@ -24,8 +24,8 @@ from memory.store import fulltext
 from memory.store.errors import StoreError
 from scheduler.dates import find_when, past_days
 from sources.bluesky.answer_rules import opting
-from sources.bluesky.post_text import posts
-from sources.discord.answer_rules import Author, DiscordMessage
+from sources.bluesky.post_splitting_and_facets import posts
+from sources.discord.admission_and_answer_rules import Author, DiscordMessage
 from sources.discord.conversion import readable
 from sources.discord.markup import tables_as_code, units
 from sources.names import flatten, uncalled

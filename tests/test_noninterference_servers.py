@@ -78,7 +78,7 @@ def test_what_is_asked_of_the_server_in_secret_is_seen_by_nobody_and_not_sent() 
 
 def test_what_is_sent_without_a_yes_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     CALLED.clear()
-    monkeypatch.setattr("bot.agents.permissions.approval_rules.call_needs", lambda *_of: None)
+    monkeypatch.setattr("bot.agents.permissions.calls_needing_approval.call_needs", lambda *_of: None)
     compared(world_of([ANNS], ("ask",), "find"), WITH_SERVER)
     assert (SECRETS[0] in CALLED[0], SECRETS[1] in CALLED[1]) == (True, True)
     assert CALLED[0] != CALLED[1]

@@ -74,7 +74,7 @@ BEGIN_TASKS = {
     "bot/runtime/supervision.py": "everything that lives as long as the service",
     "bot/interfaces/control/server.py": "a connection, which ends with its own request",
     "bot/interfaces/cli/": "commands: they end with what they were asked",
-    "bot/services/people/erasure_everywhere.py": "one erasure, awaited by who asked for it",
+    "bot/services/people/person_erasure.py": "one erasure, awaited by who asked for it",
     "bot/agents/tools/halt.py": "the same of a tool",
     "bot/agents/model_call.py": "one model call, awaited by its turn",
     "bot/agents/groups/orchestrator.py": "the parts of one run, awaited by it",
@@ -316,7 +316,7 @@ _EVERYTHING = re.compile(r"\b(?:Base)?Exception(?:Group)?\b")
 HANDED_ON = {
     "bot/interfaces/cli/long_running_commands.py": 1,  # printed at the program's end
     "bot/runtime/conversation.py": 1,  # the turn is begun again, alone
-    "bot/runtime/delivery.py": 1,
+    "bot/runtime/outbox_delivery.py": 1,
     "memory/store/database.py": 2,  # raised where the unit of work was asked for
     "scheduler/runner.py": 2,
 }

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from bot.agents.budgets import Budgets
 from bot.agents.mcp import Servers
-from bot.agents.permissions.who_may import Approver, People
+from bot.agents.permissions.roles_and_rights import Approver, People
 from bot.agents.tools.search import Where
 from bot.config.file_settings import Dreams as DreamSettings
 from bot.models.base import Model

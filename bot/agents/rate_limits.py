@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from msgspec import Struct, field
 
 from bot.agents.permissions import approval_requests
-from bot.agents.permissions.who_may import Selves
+from bot.agents.permissions.roles_and_rights import Selves
 from bot.config import Config
 from memory.knowledge.working_memory import PATROL
 from memory.people.audience import PUBLIC, Audience, Scope, Trust

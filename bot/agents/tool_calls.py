@@ -19,7 +19,7 @@ from bot.agents.context.prompt import HISTORY_ROWS, PromptInputs
 from bot.agents.context.quotes import passage
 from bot.agents.context.working_memory import TOOL, fitted
 from bot.agents.next_step import CallTool
-from bot.agents.permissions import approval_cards, approval_rules
+from bot.agents.permissions import approval_cards, calls_needing_approval
 from bot.agents.permissions.approval_cards import ApprovalCall
 from bot.agents.tool_rules import Rules
 from bot.agents.tools.base import (
@@ -114,7 +114,7 @@ class ToolCaller:
             about = self._about(material, permit, meaning)
             about = replace(about, expected_meaning=expected_meaning, source=source, of_folders=apart)
             consent = material.agent.consent
-            need = approval_rules.call_needs(material.turn, use.call.name, consent, tool.caution, source)
+            need = calls_needing_approval.call_needs(material.turn, use.call.name, consent, tool.caution, source)
             try:
                 if need is not None:
                     require(need, permit)

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, Field
 from pydantic import model_validator as validate_model
 
 from bot.agents.groups import settings as patterns
-from bot.agents.permissions.approval_rules import Asks
+from bot.agents.permissions.calls_needing_approval import Asks
 from bot.agents.tool_rules import ToolRule
 from bot.config.blocks import Block, CommonBlock
 from bot.config.bluesky import BlueskySection

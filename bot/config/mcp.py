@@ -9,7 +9,7 @@ from typing import Annotated, TypeAlias
 from pydantic import Field, SecretStr
 from pydantic import model_validator as validate_model
 
-from bot.agents.permissions.approval_rules import Asks
+from bot.agents.permissions.calls_needing_approval import Asks
 from bot.config.problems import nearest, shown, unmet
 from bot.config.values import Seconds, Section, check_url, pattern
 from texts import _, gettext_noop

@@ -9,12 +9,12 @@ from msgspec import Struct
 
 from bot import logs
 from bot.agents.owner_notices import owner_notices
-from bot.agents.permissions.who_may import Approver
+from bot.agents.permissions.roles_and_rights import Approver
 from bot.config import Config
 from bot.errors import UserError
 from bot.services.served_constellations import ServedConstellations, Services
 from memory import activity
-from memory.people.access import Rule
+from memory.people.admission_and_pairing import Rule
 from memory.people.audience import PUBLIC, Trust
 from memory.people.privacy_choices import PrivacyChoice
 from memory.permission_requests import Verdict

@@ -12,7 +12,7 @@ from typing import Protocol, TypeAlias
 from msgspec import Struct
 
 from bot.agents import facts_and_feedback
-from bot.agents.permissions.who_may import People
+from bot.agents.permissions.roles_and_rights import People
 from bot.agents.turn_deps import TurnDeps
 from bot.runtime.conversation import ConversationWorker
 from bot.runtime.halt import HaltState
@@ -67,8 +67,8 @@ class Gate(Struct, frozen=True):
     """The guards of the intake.
 
     `with_audiences` adds to a place the audiences of its reader's linked accounts; `ignored`
-    (`bot.services.people.ignored_people`): nothing that a person says, or said at that time, is stored or answered
-    (edits and deletions are still applied); `paused`: nothing of that source is.
+    (`bot.services.people.paused_and_opted_out`): nothing that a person says, or said at that time, is stored or
+    answered (edits and deletions are still applied); `paused`: nothing of that source is.
     """
 
     halt: HaltState

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 
 from bot.agents.groups.settings import State
 from bot.agents.groups.who_answers import addressed, mentioned_words, signed
-from bot.agents.permissions.who_may import Selves
+from bot.agents.permissions.roles_and_rights import Selves
 from memory import agent_groups, agents
 from memory.agent_groups import Group
 from memory.people import person_states

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from bot.agents.permissions.who_may import Approver
+from bot.agents.permissions.roles_and_rights import Approver
 from bot.errors import UserError
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.store.ids import PersonId, PlaceId

@@ -8,10 +8,10 @@ from contextlib import ExitStack
 from msgspec import Struct
 
 from bot.agents import patrols
-from bot.agents.agenda.calendar_events import EventJob
+from bot.agents.agenda.event_scheduling import EventJob
 from bot.agents.agenda.personal_messages import PersonalMessages
 from bot.agents.agenda.quiet_hours import owners_quiet
-from bot.agents.agenda.reminders import ReminderJob
+from bot.agents.agenda.reminder_scheduling import ReminderJob
 from bot.agents.data_source_checks import DataSourceChecks
 from bot.agents.owner_notices import owner_notices
 from bot.agents.rate_limits import configured_rates

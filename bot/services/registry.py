@@ -22,8 +22,8 @@ from msgspec import Struct, field
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from pydantic.fields import FieldInfo
 
-from bot.agents.permissions import who_may
-from bot.agents.permissions.who_may import Action, People
+from bot.agents.permissions import roles_and_rights
+from bot.agents.permissions.roles_and_rights import Action, People
 from bot.config.problems import unfit
 from bot.errors import CallError, ConfigError, ToolError, UserError
 from bot.services.caller import IGNORED, TERMINAL_ONLY, Caller, Location, Via, is_offered
@@ -464,14 +464,14 @@ class Registry:
         return [(each, each) if isinstance(each, str) else each for each in found]
 
     async def permitted(self, operations: Sequence[Operation], caller: Caller) -> list[Operation]:
-        return [each for each in operations if who_may.may(self._guard.people, caller.approver, each.needs)]
+        return [each for each in operations if roles_and_rights.may(self._guard.people, caller.approver, each.needs)]
 
     def _permitted(self, name: str, caller: Caller) -> Operation:
         """The operation, if this caller may call it; this is the only check. Raises UserError."""
         declared = self.operations.get(name)
         if declared is None or not is_offered(caller.via, declared.via):
             raise CallError("There is no operation “{name}” here.", name=name)
-        who_may.require(self._guard.people, caller.approver, declared.needs)
+        roles_and_rights.require(self._guard.people, caller.approver, declared.needs)
         return declared
 
     def _require(self, declared: Operation, caller: Caller, given: Mapping[str, Any]) -> None:
@@ -484,4 +484,4 @@ class Registry:
             raise CallError("{shown}: not available here", shown=shown)
         for each in declared.parameters:
             if each.needs is not None and given.get(each.name, each.default) != each.default:
-                who_may.require(self._guard.people, caller.approver, each.needs)
+                roles_and_rights.require(self._guard.people, caller.approver, each.needs)

@@ -26,11 +26,11 @@ from bot.services.agents.addressees import Addressees
 from bot.services.agents.constellations import ConstellationCommands, named
 from bot.services.caller import Caller
 from bot.services.names import looked_up
-from bot.services.people.access import Access, configured_rules
+from bot.services.people.admission_of_strangers import Access, configured_rules
 from bot.services.people.approvals import Approvals
-from bot.services.people.erasure_everywhere import Eraser
-from bot.services.people.ignored_people import Choices
+from bot.services.people.paused_and_opted_out import Choices
 from bot.services.people.people import Accounts
+from bot.services.people.person_erasure import Eraser
 from bot.services.people.place_settings import AccountSettings, Places
 from bot.services.people.privacy import Privacy
 from bot.services.people.sign_in_links import SignInLinks

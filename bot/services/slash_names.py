@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from functools import cache
 
-from bot.agents.permissions.who_may import Rank
+from bot.agents.permissions.roles_and_rights import Rank
 from bot.services.caller import Via
 from bot.services.registry import Operation
 from texts import gettext_noop, slash_names

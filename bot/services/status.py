@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from bot.agents.permissions.who_may import Action
+from bot.agents.permissions.roles_and_rights import Action
 from bot.config.loader import environment
 from bot.errors import UserError
 from bot.models.health import ModelHealth

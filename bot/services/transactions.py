@@ -11,8 +11,8 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar, ov
 
 from msgspec import Struct
 
-from bot.agents.permissions import who_may
-from bot.agents.permissions.who_may import Change, MemoryRights, People
+from bot.agents.permissions import roles_and_rights
+from bot.agents.permissions.roles_and_rights import Change, MemoryRights, People
 from bot.errors import UserError
 from bot.services.caller import Caller
 from memory.people import person_settings
@@ -52,7 +52,7 @@ class MemoryService(Struct, frozen=True):
 
     def require_change(self, caller: Caller, change: Change, held: MemoryRights) -> None:
         """Raise UserError if the caller may not change a memory in this way."""
-        if refused := who_may.change_refusal(self.people, caller.approver, change, held):
+        if refused := roles_and_rights.change_refusal(self.people, caller.approver, change, held):
             raise UserError(refused)
 
     def asking(self, caller: Caller, said: Sequence[PersonId]) -> PersonId:

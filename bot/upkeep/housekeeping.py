@@ -14,7 +14,7 @@ from bot.storage_retry import repeat
 from bot.upkeep.scheduled_summaries import OF_AGENTS
 from memory import activity, jobs
 from memory.blocks.repair import Damage, damage_since
-from memory.erasure.one_constellation import optimize
+from memory.erasure.person_in_one_constellation import optimize
 from memory.knowledge import entry_changes, entry_journal, items, sessions
 from memory.knowledge.items import Kind
 from memory.knowledge.upkeep import run_records

@@ -1,8 +1,9 @@
 """The tables with data about people, and which of their rows and columns: the basis of export, erasure and counts.
 
 Each store declares its rows about a person as tables; reading, counting and erasing them is the same for all. A test
-walks the schema and fails for a table with content that is not listed here. `one_constellation.py` erases the rows,
-`bot.services.people.erasure_everywhere` does so in all constellations, and `bot.services.people.privacy` exports them.
+walks the schema and fails for a table with content that is not listed here. `person_in_one_constellation.py` erases the
+rows, `bot.services.people.person_erasure` does so in all constellations, and `bot.services.people.privacy` exports
+them.
 """
 
 import base64

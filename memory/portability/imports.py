@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 from msgspec import Struct, field
 
 from memory.blocks.store import index_blocks
-from memory.erasure.one_constellation import compact, erase_here
+from memory.erasure.person_in_one_constellation import compact, erase_here
 from memory.portability import import_outcomes
 from memory.portability.car import (
     MAGIC,

@@ -1,5 +1,5 @@
-"""The messages to send, as rows: memory's half of the promise that nothing is sent twice; `bot.runtime.delivery` keeps
-the other.
+"""The messages to send, as rows: memory's half of the promise that nothing is sent twice; `bot.runtime.outbox_delivery`
+keeps the other.
 
 A row is pending until a delivery picks it up, `sending` (durably) before the first byte leaves, then sent, failed for
 good, or unknown when nobody can tell; an unknown row is sent again only if the owner asks for that. A `preview` row is

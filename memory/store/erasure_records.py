@@ -2,7 +2,7 @@
 databases, so that restoring an older copy (`memory.store.backups`) or an import (`memory.portability.imports`) does not
 undo them.
 
-`bot.services.people.erasure_everywhere` finishes an open one at the next start. The list has one line of JSON each,
+`bot.services.people.person_erasure` finishes an open one at the next start. The list has one line of JSON each,
 appended and flushed to disk before anything is erased. Ids and times, never words.
 """
 

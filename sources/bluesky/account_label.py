@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from memory.store.faults import call_point
-from sources.bluesky import post_text
+from sources.bluesky import post_splitting_and_facets
 from sources.bluesky.failures import CallRefused
 from sources.bluesky.session import BlueskySession
 from sources.text import one_line
@@ -35,7 +35,7 @@ async def set_up(session: BlueskySession, line: str) -> list[str]:
     described = str(record.get("description", ""))
     if line not in described:
         text = f"{described}\n\n{line}".strip()
-        if post_text.graphemes(text) > MOST_DESCRIPTION:
+        if post_splitting_and_facets.graphemes(text) > MOST_DESCRIPTION:
             raise CallRefused(
                 400,
                 "TooLong",

@@ -22,7 +22,7 @@ from memory.store.ids import OutboxId, code
 from memory.store.logs import Log
 from memory.store.recent_values import RecentValues
 from sources.base import Deliver, Delivery, DeliveryFailed, PlaceKind
-from sources.bluesky import post_text
+from sources.bluesky import post_splitting_and_facets
 from sources.bluesky.answer_rules import SkipReason, opting
 from sources.bluesky.conversion import speaker_of
 from sources.bluesky.failures import CallFailed, RateLimited, ServerUnreachable
@@ -325,7 +325,7 @@ class DirectMessages:
 
     async def _send(self, convo: str, text: str) -> str:
         message: dict[str, Any] = {"text": text}
-        if facets := post_text.facets(text, {}):
+        if facets := post_splitting_and_facets.facets(text, {}):
             message["facets"] = facets
         data = {"convoId": convo, "message": message}
         answer = await self._session.procedure("chat.bsky.convo.sendMessage", data, _SAY, proxy=CHAT)
@@ -345,9 +345,9 @@ def _fitting(delivery: Delivery) -> str:
         with speaking(delivery.buttons.language):
             how = "\n\n" + _("Answer with one of: {offers}", offers=offers)
             cut = "… " + _("(cut off; `carina permits show` shows all of it)")
-    room = post_text.MOST_DIRECT - post_text.graphemes(how)
-    if post_text.graphemes(text) > room:
-        text = post_text.shortened(text, room - len(cut)) + cut
+    room = post_splitting_and_facets.MOST_DIRECT - post_splitting_and_facets.graphemes(how)
+    if post_splitting_and_facets.graphemes(text) > room:
+        text = post_splitting_and_facets.shortened(text, room - len(cut)) + cut
     return text + how
 
 

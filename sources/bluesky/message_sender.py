@@ -15,7 +15,7 @@ from memory.store.ids import OutboxId, PersonId, PlaceId
 from memory.store.logs import Log
 from memory.store.recent_values import RecentValues
 from sources.base import Activity, Buttons, Delivery, DeliveryFailed, Endpoint, Form, HistoryUnreadable
-from sources.bluesky import failures, identifiers, post_text
+from sources.bluesky import failures, identifiers, post_splitting_and_facets
 from sources.bluesky.answer_rules import SkipReason
 from sources.bluesky.deleted_posts import WatchedPosts
 from sources.bluesky.direct_messages import DirectMessages
@@ -49,7 +49,7 @@ _SHUT_OUT = {
 
 
 class BlueskyEndpoint(Endpoint):
-    max_length = post_text.MOST_GRAPHEMES
+    max_length = post_splitting_and_facets.MOST_GRAPHEMES
     nonce_seconds = 1_800.0
     """A record's key never expires; after this time it is checked whether the record exists."""
 
@@ -68,11 +68,13 @@ class BlueskyEndpoint(Endpoint):
 
     def at(self, place: PlaceId) -> Endpoint:
         there = copy.copy(self)
-        there.max_length = post_text.MOST_DIRECT if user_of(place) else post_text.MOST_GRAPHEMES
+        there.max_length = (
+            post_splitting_and_facets.MOST_DIRECT if user_of(place) else post_splitting_and_facets.MOST_GRAPHEMES
+        )
         return there
 
     def split(self, text: str) -> list[str]:
-        return post_text.posts(outgoing(text), self.max_length, numbered=self._settings.numbered)
+        return post_splitting_and_facets.posts(outgoing(text), self.max_length, numbered=self._settings.numbered)
 
     async def send(self, delivery: Delivery) -> str:
         if (already := self._done.get(delivery.id)) is not None:
@@ -241,10 +243,11 @@ class BlueskyEndpoint(Endpoint):
             text = without_markup(text)
         if not visible(text):
             raise DeliveryFailed(gettext_lazy("there is nothing to say"))
-        if not post_text.fits(text):
+        if not post_splitting_and_facets.fits(text):
             raise DeliveryFailed(
                 gettext_lazy(
-                    "the text has {count} characters, but a post can have at most 300", count=post_text.graphemes(text)
+                    "the text has {count} characters, but a post can have at most 300",
+                    count=post_splitting_and_facets.graphemes(text),
                 )
             )
         record: dict[str, Any] = {
@@ -253,13 +256,13 @@ class BlueskyEndpoint(Endpoint):
             "createdAt": to_text(delivery.created_at),
             "langs": list(languages or self._settings.post_languages),
         }
-        if facets := post_text.facets(text, await self._resolved(text, delivery.may_mention)):
+        if facets := post_splitting_and_facets.facets(text, await self._resolved(text, delivery.may_mention)):
             record["facets"] = facets
         return record
 
     async def _resolved(self, text: str, may_mention: Collection[PersonId]) -> Mapping[str, str]:
         """The DIDs of the handles that a text mentions, if those people may be notified."""
-        found = {handle: await self._did(handle) for handle in post_text.handles(text)[:10]}
+        found = {handle: await self._did(handle) for handle in post_splitting_and_facets.handles(text)[:10]}
         return {handle: did for handle, did in found.items() if person_id(did) in may_mention}
 
     async def _did(self, handle: str) -> str:

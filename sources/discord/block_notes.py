@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from memory.queue.payloads import BlockNote
 from memory.store.ids import PersonId
 from sources.base import PlaceKind
-from sources.discord.answer_rules import Author
+from sources.discord.admission_and_answer_rules import Author
 from sources.discord.markup import BLOCKS_ARE_FOR
 from sources.discord.places import ChannelInfo, person_id
 from sources.names import flatten

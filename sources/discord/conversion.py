@@ -19,7 +19,7 @@ from memory.store.faults import call_point, outside
 from memory.store.records import replace
 from sources.attachments import MAX_TEXT, consider, may_be_text, with_text
 from sources.base import deletion
-from sources.discord.answer_rules import Author, DiscordMessage, trust_of
+from sources.discord.admission_and_answer_rules import Author, DiscordMessage, trust_of
 from sources.discord.block_notes import block_notes
 from sources.discord.cards import words_of
 from sources.discord.places import NAME, ChannelInfo, channel_info, person_id, shortened

@@ -19,8 +19,8 @@ from memory.store.logs import Log
 from memory.store.recent_values import RecentValues
 from memory.store.records import replace
 from sources.base import Deliver, PlaceKind, UnknownPerson, deletion
-from sources.discord import answer_rules, conversion
-from sources.discord.answer_rules import Author, DiscordMessage
+from sources.discord import admission_and_answer_rules, conversion
+from sources.discord.admission_and_answer_rules import Author, DiscordMessage
 from sources.discord.channel_lookup import UNREAD_LINES, ChannelLookup
 from sources.discord.conversion import MessageContext, Reaction, author_of, heard_of, offered_of, said_by_a_person
 from sources.discord.places import NAME, ChannelInfo, channel_info, direct_place, person_id, place_of
@@ -188,10 +188,10 @@ class GatewayListener:
             return
         heard = heard_of(message, self._state, author)
         info, shared = await self.lookup.locate(message.channel, message.author.id)
-        if not answer_rules.is_admitted(heard.author, info, self._settings, shares_guild=bool(shared)):
+        if not admission_and_answer_rules.is_admitted(heard.author, info, self._settings, shares_guild=bool(shared)):
             self._note_unknown(heard.author, info, shared)
             return
-        answer = answer_rules.is_answered(heard, info, self._settings)
+        answer = admission_and_answer_rules.is_answered(heard, info, self._settings)
         offered = offered_of(message)
         if answer is None:
             self._pass_over(message.id, info, shared)
@@ -251,10 +251,10 @@ class GatewayListener:
         author = await self.lookup.memberships.author(message, always=False)
         if author is None or self._state.wiring.ignored(person_id(author.id)):
             return
-        if not answer_rules.is_admitted(author, info, self._settings, shares_guild=False):
+        if not admission_and_answer_rules.is_admitted(author, info, self._settings, shares_guild=False):
             return
         heard = heard_of(message, self._state, author)
-        if message.id > self._listens_from and answer_rules.is_answered(heard, info, self._settings):
+        if message.id > self._listens_from and admission_and_answer_rules.is_answered(heard, info, self._settings):
             return  # it may be in an unread gap, and is then answered itself
         line = conversion.to_notification(heard, self._around(where, (), author), answer=False)
         if line.text:
@@ -262,7 +262,7 @@ class GatewayListener:
 
     def _note_unknown(self, author: Author, info: ChannelInfo, shared: Sequence[int]) -> None:
         """A person who is not let in wrote: pass on only that fact."""
-        if answer_rules.may_ask_in(author, info, self._settings) and not self._state.wiring.ignored(
+        if admission_and_answer_rules.may_ask_in(author, info, self._settings) and not self._state.wiring.ignored(
             person_id(author.id)
         ):
             guilds = [self._state.client.get_guild(one) for one in shared] if self._state.client else []
@@ -279,11 +279,11 @@ class GatewayListener:
         """The new text of a person's message. Edits count in every mode, since the old text may be stored."""
         heard = heard_of(message, self._state, author)
         info, shared = await self.lookup.locate(message.channel, message.author.id)
-        if heard.edited_at is None or not answer_rules.is_admitted(
+        if heard.edited_at is None or not admission_and_answer_rules.is_admitted(
             heard.author, info, self._settings, shares_guild=bool(shared)
         ):
             return
-        answer = bool(answer_rules.is_answered(heard, info, self._settings))
+        answer = bool(admission_and_answer_rules.is_answered(heard, info, self._settings))
         around = self._around(info, shared, heard.author)
         self._give(conversion.to_edit(heard, heard.edited_at, around, answer=answer))
 
@@ -300,7 +300,7 @@ class GatewayListener:
         channel = self.lookup.partial(event.channel_id, event.guild_id)
         info, shared = await self.lookup.locate(channel, event.user_id)
         off = not info.direct and self._settings.mode(info.chain) is Mode.OFF
-        if off or not answer_rules.is_admitted(author, info, self._settings, shares_guild=bool(shared)):
+        if off or not admission_and_answer_rules.is_admitted(author, info, self._settings, shares_guild=bool(shared)):
             return
         key = (event.message_id, event.user_id, str(event.emoji))
         count = self._reactions.put(key, (self._reactions.get(key) or 0) + 1)

@@ -13,7 +13,7 @@ from memory.store.logs import Log
 from memory.store.recent_values import RecentValues
 from memory.store.records import replace
 from sources.base import PlaceKind
-from sources.discord.answer_rules import Author, is_admitted
+from sources.discord.admission_and_answer_rules import Author, is_admitted
 from sources.discord.conversion import author_of
 from sources.discord.places import ChannelInfo, channel_info, person_id
 from sources.discord.send_failures import REFUSED

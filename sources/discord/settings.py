@@ -6,7 +6,7 @@ from enum import StrEnum
 from msgspec import Struct, field
 from pydantic import SecretStr
 
-from memory.people.access import Rule
+from memory.people.admission_and_pairing import Rule
 from memory.people.audience import Audience
 from memory.store.ids import PersonId
 

@@ -14,7 +14,7 @@ from bot.agents.budgets import Budgets
 from bot.agents.mcp import Servers
 from bot.agents.owner_notices import Notices
 from bot.agents.permissions.approval_requests import Broker, Terms
-from bot.agents.permissions.who_may import People
+from bot.agents.permissions.roles_and_rights import People
 from bot.agents.rate_limits import NO_LIMITS
 from bot.agents.tools import make_tools
 from bot.agents.turn_deps import Limits, TurnDeps, TypingPeople

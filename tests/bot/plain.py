@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from bot.agents.permissions.who_may import People
+from bot.agents.permissions.roles_and_rights import People
 from bot.services.memory.search import Search
 from bot.upkeep.embedding import QueryMeaning
 from memory.people.audience import Scope

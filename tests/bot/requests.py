@@ -5,8 +5,8 @@ from typing import Any
 
 from bot.agents.context.quotes import say
 from bot.agents.permissions.approval_requests import Ruling, Terms
-from bot.agents.permissions.approval_rules import Caution
-from bot.agents.permissions.who_may import Approver, People
+from bot.agents.permissions.calls_needing_approval import Caution
+from bot.agents.permissions.roles_and_rights import Approver, People
 from bot.agents.tools.base import Arguments, Outcome, StoreTool, ToolContext
 from bot.app import App
 from bot.services.caller import owner_at_terminal

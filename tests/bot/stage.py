@@ -17,7 +17,7 @@ from bot.agents.context.prompt import PromptInputs
 from bot.agents.mcp import Servers
 from bot.agents.owner_notices import Notices
 from bot.agents.permissions.approval_requests import Broker, Terms
-from bot.agents.permissions.who_may import People
+from bot.agents.permissions.roles_and_rights import People
 from bot.agents.rate_limits import NO_LIMITS, Rates
 from bot.agents.tool_rules import MORE_TOOLS
 from bot.agents.tools import make_tools
@@ -39,8 +39,8 @@ from bot.runtime.supervision import Supervisor
 from bot.runtime.turn_retries import RetryPolicy
 from bot.services.names import looked_up
 from bot.services.people.approvals import Approvals
-from bot.services.people.erasure_everywhere import Eraser
-from bot.services.people.ignored_people import Choices
+from bot.services.people.paused_and_opted_out import Choices
+from bot.services.people.person_erasure import Eraser
 from bot.services.people.privacy import Privacy
 from bot.services.status import Status
 from bot.services.system.jobs import BuiltInJob, Schedule

@@ -9,7 +9,7 @@ from memory.blocks import NewBlock
 from memory.blocks.document import SYSTEM, agent_writer
 from memory.erasure import byte_search
 from memory.erasure.edited_or_deleted_messages import forget_derived, forget_entry, narrow_entry, narrow_message
-from memory.erasure.one_constellation import compact, empty_log
+from memory.erasure.person_in_one_constellation import compact, empty_log
 from memory.knowledge import entries, entry_changes
 from memory.knowledge.entries import NewEntry, Origin
 from memory.people.audience import OWNER, Audience, Scope, Trust, channel_audience, person_audience

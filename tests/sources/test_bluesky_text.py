@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from memory.store.ids import OutboxId, Snowflakes
 from sources.bluesky.identifiers import record_key
-from sources.bluesky.post_text import MOST_BYTES, facets, fits, graphemes, marks, posts
+from sources.bluesky.post_splitting_and_facets import MOST_BYTES, facets, fits, graphemes, marks, posts
 
 FAMILY = "👨‍👩‍👧‍👦"
 

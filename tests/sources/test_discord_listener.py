@@ -6,7 +6,7 @@ from typing import Any
 import discord
 import pytest
 
-from memory.people.access import Rule
+from memory.people.admission_and_pairing import Rule
 from memory.people.audience import OWNER, channel_audience, guild_audience, person_audience
 from memory.queue.notifications import Kind
 from memory.store.ids import text_mark

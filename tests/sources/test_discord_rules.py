@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
-from memory.people.access import Rule
+from memory.people.admission_and_pairing import Rule
 from memory.people.audience import OWNER, Audience, Trust, channel_audience, guild_audience, person_audience
 from memory.queue.message_files import File
 from memory.queue.payloads import Quotation
@@ -18,7 +18,7 @@ from memory.store.ids import OutboxId, PlaceId
 from memory.store.records import replace
 from sources.attachments import decode
 from sources.base import Delivery, PlaceKind
-from sources.discord.answer_rules import Author, DiscordMessage, is_admitted, is_answered, trust_of
+from sources.discord.admission_and_answer_rules import Author, DiscordMessage, is_admitted, is_answered, trust_of
 from sources.discord.conversion import MessageContext, forwarded_lines, from_discord, readable, to_notification
 from sources.discord.markup import tables_as_code
 from sources.discord.message_sender import HistoryMessage, allowed_mentions, matched, prefixed

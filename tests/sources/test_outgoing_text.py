@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sources.bluesky.post_text import posts
+from sources.bluesky.post_splitting_and_facets import posts
 from sources.discord.markup import units
 from sources.outgoing_text import outgoing, seen, without_markup
 from sources.text_splitter import split_text

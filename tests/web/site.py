@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 
-from bot.agents.permissions.who_may import Approver
+from bot.agents.permissions.roles_and_rights import Approver
 from bot.app import App, build
 from bot.config import load_config
 from bot.services.caller import Caller, PlaceScope, Via, owner_at_terminal

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from bot.agents.agenda.quiet_hours import held_back, quiet_until
 from bot.agents.owner_notices import Notices, own_place
-from bot.agents.permissions.who_may import Selves
+from bot.agents.permissions.roles_and_rights import Selves
 from memory.knowledge.working_memory import PATROL
 from memory.people import person_settings
 from memory.people.audience import OWNER, Audience, Scope, person_audience

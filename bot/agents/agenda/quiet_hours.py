@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import datetime, time
 from typing import TypeAlias
 
-from bot.agents.permissions.who_may import People
+from bot.agents.permissions.roles_and_rights import People
 from memory.people import person_settings
 from memory.store.database import Rows
 from memory.store.ids import PersonId

@@ -20,7 +20,7 @@ from bot.agents.context.quotes import quotation, say
 from bot.agents.mcp import Servers
 from bot.agents.mcp.offered_tools import ListedTool, Offer, offers
 from bot.agents.mcp.session import CLOSING, Address, CallResult, Command, Session, Signals, open_session, why_failed
-from bot.agents.permissions.approval_rules import Asks, Caution
+from bot.agents.permissions.calls_needing_approval import Asks, Caution
 from bot.agents.tools import RESERVED
 from bot.agents.tools.base import Arguments, Outcome, OutsideTool, ToolContext
 from bot.config import Config

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from bot.agents.permissions.approval_requests import Broker, Ruling
-from bot.agents.permissions.who_may import Approver
+from bot.agents.permissions.roles_and_rights import Approver
 from memory import permission_requests
 from memory.permission_requests import Status, Verdict
 from memory.store import ids

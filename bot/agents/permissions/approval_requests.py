@@ -1,8 +1,8 @@
 """The permission broker: asks people about a call, counts their answers, and turns an approval into a permit.
 
-`approval_rules.py` decides which calls need approval and whose answers count. `approval_cards.py` renders the question.
-`memory/permission_requests.py` has the rows. `bot.agents.tool_calls` asks the broker, and keeps the call waiting until
-there is an answer.
+`calls_needing_approval.py` decides which calls need approval, `who_may_approve.py` whose answers count, and
+`approval_cards.py` renders the question. `memory/permission_requests.py` has the rows. `bot.agents.tool_calls` asks
+the broker, and keeps the call waiting until there is an answer.
 
 Every function works inside the transaction of its cause: the request is stored with the call's result, an answer with
 the row that restarts the agent, the use of an approval with the effect.
@@ -16,9 +16,9 @@ from typing import Any
 from msgspec import Struct
 
 from bot.agents.owner_notices import own_place
-from bot.agents.permissions import approval_cards, approval_rules
+from bot.agents.permissions import approval_cards, who_may_approve
 from bot.agents.permissions.approval_cards import ApprovalCall
-from bot.agents.permissions.who_may import Approver, People, role_identity
+from bot.agents.permissions.roles_and_rights import Approver, People, role_identity
 from bot.config import Config
 from bot.errors import ToolError
 from bot.models.base import Call
@@ -131,7 +131,7 @@ class Broker:
         self, tx: Tx, asking: ApprovalCall, need: Need, covers: frozenset[tuple[str, str, str]], now: datetime
     ) -> Request:
         turn = asking.turn
-        who, quorum = approval_rules.approvers(self.terms.people, need, turn)
+        who, quorum = who_may_approve.approvers(self.terms.people, need, turn)
         if not who or turn.group is None:
             raise ToolError(f"This needs approval ({need.reason}), and there is nobody here to ask.")
         self._check_room(tx, turn)
@@ -155,7 +155,7 @@ class Broker:
             trust=turn.trust,
             approvers=who,
             quorum=quorum,
-            once_only=approval_rules.asks_each_time(need, turn, who),
+            once_only=who_may_approve.asks_each_time(need, turn, who),
             created_at=now,
             expires_at=now + self.terms.expires,
             shown=asking.shown,
@@ -200,9 +200,9 @@ class Broker:
         if request.status is Status.WAITING and request.expires_at <= now:
             self._close(tx, request, "expired", now)
             request = _again(tx, request)
-        if words := approval_rules.refusal(request, who, verdict):
+        if words := who_may_approve.refusal(request, who, verdict):
             _note(tx, request, "refused", now, person=who.person, detail=f"{verdict} by {who.interface}")
-            if approval_rules.may_answer(request, who.identities):
+            if who_may_approve.may_answer(request, who.identities):
                 words = f"{words} {self.decision(tx, request, place_source(who.person))}."
             return Ruling(words, counted=False, request=request)
         selves = self.terms.people.selves(who.person)
@@ -226,7 +226,7 @@ class Broker:
     def _grant(self, tx: Tx, request: Request, now: datetime) -> None:
         said = [vote.verdict for vote in permission_requests.votes(tx, request.id)]
         last = permission_requests.votes(tx, request.id)[-1].person
-        shortest = approval_rules.shortest(said)
+        shortest = who_may_approve.shortest(said)
         if shortest in (None, Verdict.ONCE):
             return
         grant = permission_grants.add_grant(tx, request, last, shortest, now)
@@ -238,7 +238,7 @@ class Broker:
         said = permission_requests.votes(rows, request.id)
         refused = request.status is Status.DENIED  # one denial decides, whoever approved before
         counted = [vote for vote in said if (vote.verdict is Verdict.DENY) is refused]
-        shortest = approval_rules.shortest([vote.verdict for vote in said])
+        shortest = who_may_approve.shortest([vote.verdict for vote in said])
         at = request.decided_at or request.created_at
         with speaking(language() if source else "en"):  # agents are told in English
             called = dict.fromkeys(self._named(rows, vote, request, source) for vote in counted)

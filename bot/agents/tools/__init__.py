@@ -5,7 +5,7 @@ import importlib
 from collections.abc import Callable, Iterable, Mapping
 
 from bot.agents.owner_notices import Notices
-from bot.agents.permissions.who_may import Selves
+from bot.agents.permissions.roles_and_rights import Selves
 from bot.agents.tool_rules import MORE_TOOLS, Rules
 from bot.agents.tools.agenda import EventsTool, RemindersTool, TasksTool
 from bot.agents.tools.aliases import ALIASES

@@ -5,19 +5,17 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from bot.agents.agenda import calendar_events
-from bot.agents.agenda import reminders as reminding
-from bot.agents.agenda.reminders import on_clocks
+from bot.agents.agenda import event_scheduling, reminder_scheduling
+from bot.agents.agenda.reminder_scheduling import on_clocks
 from bot.agents.agenda.tasks import TaskChanges, find_task, tree
 from bot.agents.context.quotes import PromptText, joined, line, say
 from bot.agents.context.situation import task_line
 from bot.agents.owner_notices import Notices
-from bot.agents.permissions.approval_rules import Caution
-from bot.agents.permissions.who_may import Selves
+from bot.agents.permissions.calls_needing_approval import Caution
+from bot.agents.permissions.roles_and_rights import Selves
 from bot.agents.tools.base import Arguments, ArgumentsT_contra, Brief, Needs, Outcome, Rarely, StoreTool, ToolContext
 from bot.errors import ToolError
-from memory.agenda import calendar_events as appointments
-from memory.agenda import reminders, tasks
+from memory.agenda import calendar_events, reminders, tasks
 from memory.agenda.calendar_events import Event
 from memory.agenda.reminders import ListedReminder, Reminder
 from memory.agenda.tasks import Priority, Status, Task
@@ -157,13 +155,13 @@ def _task_data(task: Task) -> dict[str, Any]:
 
 class EventArguments(Arguments):
     operation: Literal["add", "list", "cancel"]
-    title: str = Field(default="", max_length=appointments.LONGEST, description="add: what happens")
+    title: str = Field(default="", max_length=calendar_events.LONGEST, description="add: what happens")
     when: str = Field(
         default="", max_length=200, description='add: when it begins, as "Friday at 18:00" or "every Monday at 08:00"'
     )
     ends: str = Field(default="", max_length=200, description='add: when it ends, as "at 19:30"')
     reminder_minutes: int = Field(
-        default=calendar_events.REMINDER_MINUTES,
+        default=event_scheduling.REMINDER_MINUTES,
         ge=-1,
         le=44_640,
         description="add: how long before to tell them; -1: never",
@@ -187,30 +185,32 @@ class EventsTool(AgendaTool[EventArguments]):
         turn, people = context.turn, self._people(context)
         if arguments.operation == "add":
             by = people[0], turn.place, turn.scope.audience, turn.trust
-            times = calendar_events.EventTimes(arguments.when, arguments.ends, arguments.reminder_minutes)
+            times = event_scheduling.EventTimes(arguments.when, arguments.ends, arguments.reminder_minutes)
             new = Event(arguments.title, *by, agent=turn.agent)
-            event = calendar_events.plan(tx, new, times, people, self._zone, context.now)
-            (planned,) = calendar_events.lines([(event.starts_at, event)], event.zone)
+            event = event_scheduling.plan(tx, new, times, people, self._zone, context.now)
+            (planned,) = event_scheduling.lines([(event.starts_at, event)], event.zone)
             return Outcome(say("written down: {event}", event=planned), _event_data(event.starts_at, event, event.zone))
-        found = appointments.listing(tx, turn.scope, people)
+        found = calendar_events.listing(tx, turn.scope, people)
         if arguments.operation == "cancel":
-            event = calendar_events.find(found, arguments.which)
-            appointments.cancel(tx, event, context.now)
+            event = event_scheduling.find(found, arguments.which)
+            calendar_events.cancel(tx, event, context.now)
             return Outcome(say("canceled: {title}", title=event.title), {"id": str(event.id), "text": event.title})
-        comes = calendar_events.upcoming(found, context.now, arguments.days)
+        comes = event_scheduling.upcoming(found, context.now, arguments.days)
         zone = self._clocks(tx, people)
         data = [_event_data(at, each, zone) for at, each in comes]
         until = context.now + timedelta(days=arguments.days)
-        due = reminding.listing(tx, turn.scope, people, self._zone)
+        due = reminder_scheduling.listing(tx, turn.scope, people, self._zone)
         due = [each for each in due if each.next_at is not None and each.next_at <= until]
-        told = calendar_events.lines(comes, zone) + (["Reminders:", *reminding.lines(due, zone)] if due else [])
+        told = event_scheduling.lines(comes, zone) + (
+            ["Reminders:", *reminder_scheduling.lines(due, zone)] if due else []
+        )
         shown = joined(map(line, told)) or say("Nothing is planned that may be mentioned here.")
         return Outcome(shown, {"events": data, "reminders": [_listed(each, zone, context.turn.place) for each in due]})
 
 
 def _event_data(at: datetime, event: Event, zone: str) -> dict[str, Any]:
-    when = calendar_events.on_clocks(at, event, zone)
-    ends = calendar_events.end_of(at, event)
+    when = event_scheduling.on_clocks(at, event, zone)
+    ends = event_scheduling.end_of(at, event)
     return {
         "id": str(event.id),
         "text": event.title,
@@ -235,7 +235,9 @@ class ReminderArguments(Arguments):
     privately: bool = Field(default=False, description="set: in a direct message, even if you talk elsewhere now")
     urgent: bool = Field(default=False, description="set: also in the person's quiet hours; only if they want that")
     which: str = Field(default="", description="done, snooze, cancel: its number, or words from it")
-    minutes: int = Field(default=reminding.SNOOZE_MINUTES, ge=1, le=44_640, description="snooze: for how long")
+    minutes: int = Field(
+        default=reminder_scheduling.SNOOZE_MINUTES, ge=1, le=44_640, description="snooze: for how long"
+    )
     needs: ClassVar[Needs] = {"set": ("text", "when"), **dict.fromkeys(("done", "snooze", "cancel"), ("which",))}
 
 
@@ -257,27 +259,27 @@ class RemindersTool(AgendaTool[ReminderArguments]):
         people = self._people(context)
         if arguments.operation == "set":
             return self._set(tx, context, arguments, people)
-        found = reminding.listing(tx, context.turn.scope, people, self._zone)
+        found = reminder_scheduling.listing(tx, context.turn.scope, people, self._zone)
         zone = self._clocks(tx, people)
         if arguments.operation == "list":
             none = say("They have no reminders that may be mentioned here.")
-            text = joined(map(line, reminding.lines(found, zone))) or none
+            text = joined(map(line, reminder_scheduling.lines(found, zone))) or none
             return Outcome(text, {"reminders": [_listed(each, zone, context.turn.place) for each in found]})
-        reminder = reminding.find(found, arguments.which, zone)
+        reminder = reminder_scheduling.find(found, arguments.which, zone)
         data = _reminder_data(reminder)
         match arguments.operation:
             case "snooze":
                 at = context.now + timedelta(minutes=arguments.minutes)
                 if arguments.when:
                     at = require(read_when(arguments.when, context.now, zone, reminder.text), context.now)
-                reminding.snooze(tx, reminder, at, context.now)
+                reminder_scheduling.snooze(tx, reminder, at, context.now)
                 data |= {"at": to_text(at)}
                 done = f"it comes again at {on_clocks(at, zone)}"
             case "done":
-                reminding.finish(tx, reminder, context.now)
+                reminder_scheduling.finish(tx, reminder, context.now)
                 done = "done"
             case _:
-                reminding.cancel(tx, reminder, context.now)
+                reminder_scheduling.cancel(tx, reminder, context.now)
                 done = "canceled"
         return Outcome(line(f"{done}: {reminder.text}"), data)
 
@@ -287,9 +289,9 @@ class RemindersTool(AgendaTool[ReminderArguments]):
         place = PlaceId(f"{source}:user:{name}") if arguments.privately and source != "terminal" else turn.place
         by = people[0], place, turn.scope.audience, turn.trust
         new = Reminder(arguments.text, *by, agent=turn.agent, urgent=arguments.urgent)
-        planned = reminding.plan(tx, new, arguments.when, people, self._zone, context.now)
-        diverted = reminding.diversion_note(tx, people, place)
-        elsewhere = reminding.elsewhere(self._notices) if place_source(place) == API else ""
+        planned = reminder_scheduling.plan(tx, new, arguments.when, people, self._zone, context.now)
+        diverted = reminder_scheduling.diversion_note(tx, people, place)
+        elsewhere = reminder_scheduling.elsewhere(self._notices) if place_source(place) == API else ""
         note = join_lazy(" ", filter(None, (planned.note, elsewhere, diverted)))
         text = line(f"reminder {planned.reminder.id} is set for {planned.when}. {note}")
         data = _timed(planned.reminder, planned.at) | {"when": planned.when, "note": packed(note)}
@@ -301,8 +303,8 @@ def _reminder_data(reminder: Reminder) -> dict[str, Any]:
 
 
 def _listed(each: ListedReminder, zone: str, here: PlaceId) -> dict[str, Any]:
-    how = reminding.status_words(each)
-    words = on_clocks(each.next_at, zone), reminding.repetition(each.reminder.trigger), how
+    how = reminder_scheduling.status_words(each)
+    words = on_clocks(each.next_at, zone), reminder_scheduling.repetition(each.reminder.trigger), how
     when = ", ".join(filter(None, words)) if each.next_at else packed(how)
     at = each.reminder.told_key.split("/")[2:3] if each.reminder.status is not reminders.Status.WAITING else ()
     rang = (each.reminder.place == here, *at) if at else None

@@ -17,7 +17,7 @@ from msgspec import Struct, field
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from bot.agents.context.quotes import PromptText
-from bot.agents.permissions.approval_rules import Caution
+from bot.agents.permissions.calls_needing_approval import Caution
 from bot.errors import ToolError
 from bot.models.base import Call, ToolSpec
 from memory.agents import Agent

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 from bot.agents.context.block_layout import CHANGED, CREATED, readers
 from bot.agents.context.quotes import NOTHING, PromptText, as_written, line, passage, say, within_block
 from bot.agents.initial_blocks import new_block
-from bot.agents.permissions.approval_rules import Caution
+from bot.agents.permissions.calls_needing_approval import Caution
 from bot.agents.tools.base import Arguments, Brief, Needs, Outcome, StoreTool, ToolContext
 from memory import blocks
 from memory.blocks import Author, Block, BlockType, Decision, NewBlock, NewSettings, Permission, revert, shares

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from bot.agents.context.quotes import joined, line, quotation, say
 from bot.agents.folder_access import FolderAccess, require_file
-from bot.agents.permissions.approval_rules import Caution
+from bot.agents.permissions.calls_needing_approval import Caution
 from bot.agents.tools.base import Arguments, Outcome, OutsideTool, Rarely, StoreTool, ToolContext
 from bot.errors import ToolError
 from memory.folders import disk

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from pydantic import Field
 
 from bot.agents.context.quotes import line
-from bot.agents.permissions.approval_rules import Caution
+from bot.agents.permissions.calls_needing_approval import Caution
 from bot.agents.tools.base import Arguments, Outcome, Rarely, ReadTool, ToolContext
 from bot.errors import ToolError
 from memory.store.database import Rows

@@ -7,7 +7,7 @@ from pydantic import Field
 from bot.agents.agenda.tasks import TaskChanges, find_task
 from bot.agents.context.quotes import joined, line, say
 from bot.agents.context.situation import ago, handoff_line, task_line
-from bot.agents.permissions.approval_rules import Caution
+from bot.agents.permissions.calls_needing_approval import Caution
 from bot.agents.tools.agenda import AgendaTool, Fields, state_words
 from bot.agents.tools.base import Arguments, Outcome, Rarely, ToolContext
 from bot.errors import ToolError

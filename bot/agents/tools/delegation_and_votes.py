@@ -9,7 +9,7 @@ from bot.agents.groups.member_turns import begin_part
 from bot.agents.groups.settings import Supervisor
 from bot.agents.groups.team import Team, team
 from bot.agents.groups.votes_and_pipelines import MemberRequest, matching
-from bot.agents.permissions.approval_rules import Caution
+from bot.agents.permissions.calls_needing_approval import Caution
 from bot.agents.tools.base import Arguments, Assignment, DirectReply, MemberTool, Outcome, StoreTool, ToolContext
 from bot.errors import ToolError
 from bot.models.base import Call

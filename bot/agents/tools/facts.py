@@ -6,7 +6,7 @@ from pydantic import Field
 
 from bot.agents.context.quotes import PromptText, joined, say
 from bot.agents.context.recalled_knowledge import numbered_line, project_line
-from bot.agents.permissions.approval_rules import Caution
+from bot.agents.permissions.calls_needing_approval import Caution
 from bot.agents.tools.base import Arguments, Needs, Outcome, Rarely, StoreTool, ToolContext
 from bot.errors import ToolError
 from memory.knowledge import facts, project_learnings, sessions

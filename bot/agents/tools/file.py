@@ -12,7 +12,7 @@ from pydantic import Field
 
 from bot.agents.context.quotes import PromptText, indented, joined, line, quotation, say
 from bot.agents.folder_access import FileView, FolderAccess, FolderPath, Matches
-from bot.agents.permissions.approval_rules import Caution
+from bot.agents.permissions.calls_needing_approval import Caution
 from bot.agents.tools.base import Arguments, Needs, Outcome, OutsideTool, ToolContext
 from bot.agents.tools.search import GUESSES
 from memory.folders.disk import clean

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from pydantic import Field
 
 from bot.agents.context.quotes import say
-from bot.agents.permissions.approval_rules import Caution
+from bot.agents.permissions.calls_needing_approval import Caution
 from bot.agents.tools.base import Arguments, Outcome, OutsideTool, Rarely, ToolContext
 from bot.errors import ToolError
 from texts import gettext_noop

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from bot.agents.context.prompt import PromptInputs
 from bot.agents.context.quotes import passage
-from bot.agents.permissions.approval_rules import Caution
+from bot.agents.permissions.calls_needing_approval import Caution
 from bot.agents.tool_rules import MORE_TOOLS, Rules
 from bot.agents.tools.base import Arguments, Outcome, ReadTool, ToolContext, Toolset, shortened, spec_of
 from bot.agents.tools.blocks import BlockTool

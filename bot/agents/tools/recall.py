@@ -9,7 +9,7 @@ import msgspec
 from pydantic import Field, model_validator
 
 from bot.agents.context.quotes import display_name, joined, say
-from bot.agents.permissions.approval_rules import Caution
+from bot.agents.permissions.calls_needing_approval import Caution
 from bot.agents.tools.base import Arguments, Brief, Needs, Outcome, StoreTool, ToolContext, with_expected
 from bot.agents.tools.search import EXPECTED, entry_row, lines_of, search_outcome
 from bot.errors import ToolError

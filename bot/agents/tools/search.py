@@ -23,7 +23,7 @@ from bot.agents.context.quotes import (
     quotation,
     say,
 )
-from bot.agents.permissions.approval_rules import Caution
+from bot.agents.permissions.calls_needing_approval import Caution
 from bot.agents.tools.base import Arguments, Brief, Outcome, ReadTool, ToolContext, UseKind, with_expected
 from bot.errors import ToolError
 from memory import agents

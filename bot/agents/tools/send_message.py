@@ -11,7 +11,7 @@ from bot.agents.context.quotes import line, say
 from bot.agents.groups.loop_guard import TURN_BUDGET, budget_left, pair_rests, root_of
 from bot.agents.owner_notices import own_place
 from bot.agents.patrols import is_patrol
-from bot.agents.permissions.approval_rules import Caution
+from bot.agents.permissions.calls_needing_approval import Caution
 from bot.agents.tools.base import Arguments, Outcome, Rarely, StoreTool, ToolContext
 from bot.agents.tools.search import place_meant
 from bot.errors import ToolError

@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from bot.agents.context.quotes import joined, line, say
-from bot.agents.permissions.approval_rules import Caution
+from bot.agents.permissions.calls_needing_approval import Caution
 from bot.agents.tools.base import Arguments, Outcome, ReadTool, StoreTool, ToolContext
 from bot.errors import ToolError
 from memory import data_sources

@@ -11,7 +11,7 @@ from typing import TypeAlias, TypeVar
 from pydantic import Field, field_validator
 
 from bot.agents.context.quotes import PromptText, joined, line, quotation, say
-from bot.agents.permissions.approval_rules import Asks, Caution
+from bot.agents.permissions.calls_needing_approval import Asks, Caution
 from bot.agents.tools.base import Arguments, Outcome, OutsideTool, Tool, ToolContext
 from bot.config.file_settings import Web
 from bot.errors import ToolError

@@ -8,7 +8,7 @@ from pydantic import Field
 from bot.agents.context.quotes import PromptText, joined, quotation, say
 from bot.agents.context.quotes import line as shown_line
 from bot.agents.context.working_memory import TOOL, lasting, line
-from bot.agents.permissions.approval_rules import Caution
+from bot.agents.permissions.calls_needing_approval import Caution
 from bot.agents.tools.base import Arguments, Needs, Outcome, Rarely, StoreTool, ToolContext
 from memory.knowledge import working_memory
 from memory.knowledge.working_memory import By, Entry, NewEntry, ranked

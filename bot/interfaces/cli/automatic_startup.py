@@ -12,7 +12,7 @@ from xml.sax.saxutils import escape
 
 from msgspec import Struct
 
-from bot.agents.permissions.who_may import Action
+from bot.agents.permissions.roles_and_rights import Action
 from bot.config import Config
 from bot.config.systemd_notifications import runs_for_account
 from bot.errors import UserError

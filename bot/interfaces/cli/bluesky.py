@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar
 from msgspec import Struct
 from pydantic import Field
 
-from bot.agents.permissions.who_may import Action
+from bot.agents.permissions.roles_and_rights import Action
 from bot.config import Config
 from bot.errors import UserError
 from bot.interfaces.cli.data_folder import loaded

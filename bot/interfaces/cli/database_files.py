@@ -12,7 +12,7 @@ from typing import Annotated
 from msgspec import Struct
 from pydantic import ConfigDict, Field
 
-from bot.agents.permissions.who_may import Action
+from bot.agents.permissions.roles_and_rights import Action
 from bot.config import Config
 from bot.errors import UserError
 from bot.interfaces.control.client import hold

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from bot.agents.permissions.who_may import Action
+from bot.agents.permissions.roles_and_rights import Action
 from bot.config import OFFLINE, Config
 from bot.errors import UserError
 from bot.interfaces.cli.data_folder import loaded

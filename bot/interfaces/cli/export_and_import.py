@@ -14,7 +14,7 @@ import click
 from msgspec import Struct
 from pydantic import Field
 
-from bot.agents.permissions.who_may import Action
+from bot.agents.permissions.roles_and_rights import Action
 from bot.config import Config
 from bot.errors import CallError, UserError
 from bot.interfaces.cli import streams

@@ -5,7 +5,7 @@ from typing import Any
 from msgspec import Struct
 from pydantic import Field
 
-from bot.agents.permissions.who_may import Action
+from bot.agents.permissions.roles_and_rights import Action
 from bot.config import OFFLINE, Config
 from bot.interfaces.cli.database_files import File, examine, worst
 from bot.interfaces.exit_codes import exit_code

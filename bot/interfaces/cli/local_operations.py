@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from contextlib import AsyncExitStack, closing
 from typing import Any
 
-from bot.agents.permissions.who_may import People
+from bot.agents.permissions.roles_and_rights import People
 from bot.config import Config, load_here
 from bot.errors import ConfigError, UserError
 from bot.interfaces.cli.data_folder import loaded

@@ -5,7 +5,7 @@ from contextlib import suppress
 
 from msgspec import Struct
 
-from bot.agents.permissions.who_may import Action
+from bot.agents.permissions.roles_and_rights import Action
 from bot.config import Config
 from bot.errors import UserError
 from bot.interfaces.control.async_client import holder_of

@@ -8,13 +8,13 @@ from typing import Annotated
 from msgspec import Struct
 from pydantic import Field
 
-from bot.agents.permissions.who_may import Action
+from bot.agents.permissions.roles_and_rights import Action
 from bot.config import Config
 from bot.errors import UserError
 from bot.interfaces.control.client import hold
 from bot.runtime.replication import replica_of
 from bot.services.caller import TERMINAL_ONLY, Caller, Via
-from bot.services.people.erasure_everywhere import Eraser
+from bot.services.people.person_erasure import Eraser
 from bot.services.registry import Options, Param, operation
 from bot.services.results import Listing, Markup, Result
 from bot.services.system.backups import BackupRow, Backups

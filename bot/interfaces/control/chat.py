@@ -16,7 +16,7 @@ from bot.errors import UserError
 from bot.interfaces.control.chat_events import ChatEvent, History, Idle, LineResult, Listening, PersonLine, Stream
 from bot.interfaces.control.server import Handler
 from bot.interfaces.group_answers import GroupAnswer, answers_of, ask_group, delivered_row
-from bot.runtime.delivery import to_delivery
+from bot.runtime.outbox_delivery import to_delivery
 from bot.runtime.router import Router
 from bot.services.agents.constellations import named
 from bot.services.caller import owner_at_terminal

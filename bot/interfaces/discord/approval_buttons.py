@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 import discord
 
-from bot.agents.permissions.who_may import Approver
+from bot.agents.permissions.roles_and_rights import Approver
 from bot.errors import UserError
 from bot.interfaces.discord.callers import approver_of
 from bot.interfaces.discord.commands import Items

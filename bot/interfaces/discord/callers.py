@@ -5,14 +5,14 @@ from typing import Any
 
 import discord
 
-from bot.agents.permissions.who_may import Approver, role_identity
+from bot.agents.permissions.roles_and_rights import Approver, role_identity
 from bot.interfaces.discord.responses import Interaction
 from bot.services.caller import IGNORED, Caller, Location, PlaceScope, Via
 from memory.people.audience import OWNER, Audience, Scope, channel_audience, guild_audience, person_audience
 from memory.store.ids import PersonId, PlaceId
 from sources.base import PlaceKind
-from sources.discord import answer_rules
-from sources.discord.answer_rules import trust_of
+from sources.discord import admission_and_answer_rules
+from sources.discord.admission_and_answer_rules import trust_of
 from sources.discord.conversion import author_of
 from sources.discord.places import NAME, ChannelInfo, channel_info, guild_id, person_id, place_id, place_of
 from sources.discord.settings import DiscordSettings
@@ -131,8 +131,10 @@ def _heard(interaction: discord.Interaction[Any], settings: DiscordSettings) -> 
     if interaction.guild_id is None or is_elsewhere(interaction):
         info = ChannelInfo(interaction.channel_id or 0, PlaceKind.DIRECT, person=author.id)
         shared = bool(getattr(interaction.user, "mutual_guilds", ()))
-        return answer_rules.is_admitted(author, info, settings, shares_guild=shared)
-    return answer_rules.is_admitted(author, channel_info(interaction.channel, author.id), settings, shares_guild=True)
+        return admission_and_answer_rules.is_admitted(author, info, settings, shares_guild=shared)
+    return admission_and_answer_rules.is_admitted(
+        author, channel_info(interaction.channel, author.id), settings, shares_guild=True
+    )
 
 
 _INTERFACES = {discord.InteractionType.component: "button", discord.InteractionType.modal_submit: "form"}

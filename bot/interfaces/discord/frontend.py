@@ -24,7 +24,7 @@ from bot.redactor import Redactor
 from bot.services import titles
 from bot.services.served_constellations import ServedConstellations, ServedRegistry, Shared
 from bot.services.system.missed_messages import Gaps, HeardPlaces
-from memory.people.access import Rule
+from memory.people.admission_and_pairing import Rule
 from memory.store.faults import commit_point
 from memory.store.ids import PersonId, PlaceId, text_mark
 from memory.store.records import replace

@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 import discord
 from discord import app_commands
 
-from bot.agents.permissions.who_may import Change
+from bot.agents.permissions.roles_and_rights import Change
 from bot.errors import UserError
 from bot.interfaces.discord.callers import caller_of
 from bot.interfaces.discord.commands import Commands

@@ -11,7 +11,7 @@ from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 
-from bot.agents.permissions.who_may import Approver
+from bot.agents.permissions.roles_and_rights import Approver
 from bot.errors import CallError, UserError
 from bot.interfaces.web.refusals import Refusal
 from bot.interfaces.web.render import field_label, render

@@ -14,9 +14,9 @@ from typing import Annotated, Any, ClassVar, TypeAlias
 from pydantic import Field
 
 from bot.agents import patrols
-from bot.agents.permissions import who_may
+from bot.agents.permissions import roles_and_rights
 from bot.agents.permissions.approval_requests import Broker
-from bot.agents.permissions.who_may import Action
+from bot.agents.permissions.roles_and_rights import Action
 from bot.agents.tool_rules import Rules
 from bot.agents.tools.base import Toolset
 from bot.agents.turn_end import abandon
@@ -146,7 +146,7 @@ class Agents(MemoryService, frozen=True):
 
     @operation("agent.list", "List the agents", Action.HELP)
     def list_agents(self, rows: Rows, caller: Caller) -> Listing[AgentRow]:
-        whole = who_may.may(self.people, caller.approver, Action.STATUS)
+        whole = roles_and_rights.may(self.people, caller.approver, Action.STATUS)
         listed = (
             AgentRow.from_record(agent, model=(agent.model or self.config.model.default) if whole else "")
             for agent in (agents.every_agent if whole else agents.agents)(rows)
@@ -158,7 +158,7 @@ class Agents(MemoryService, frozen=True):
         found = find_agent(rows, agent)
         member_of = [each.name for each in agent_groups.groups_of(rows, found.id)]
         tools = self.tools(found)
-        section = agent_section(found) if who_may.may(self.people, caller.approver, Action.EXPORT) else {}
+        section = agent_section(found) if roles_and_rights.may(self.people, caller.approver, Action.EXPORT) else {}
         return AgentDetails.from_record(
             found,
             model=found.model or self.config.model.default,

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar
 
 from msgspec import Struct
 
-from bot.agents.permissions.who_may import Action
+from bot.agents.permissions.roles_and_rights import Action
 from bot.config import Config
 from bot.config.agent_files import problem_with
 from bot.config.file_settings import Constellation as Section

@@ -11,7 +11,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field, InstanceOf
 
 from bot.agents.context.situation import folded
-from bot.agents.permissions.who_may import Action
+from bot.agents.permissions.roles_and_rights import Action
 from bot.services.caller import TERMINAL_ONLY, Caller, is_offered
 from bot.services.names import find_living, named_audience
 from bot.services.people.tasks import TaskRow, tree_lines

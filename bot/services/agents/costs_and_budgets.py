@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from bot.agents.budgets import Budgets, BudgetState, BudgetThresholds
-from bot.agents.permissions.who_may import Action
+from bot.agents.permissions.roles_and_rights import Action
 from bot.config import Config
 from bot.config.file_settings import Budget, check_subject
 from bot.errors import UserError

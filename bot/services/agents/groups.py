@@ -11,8 +11,8 @@ from typing import Annotated, Any, ClassVar
 import msgspec
 from pydantic import Field
 
-from bot.agents.permissions import who_may
-from bot.agents.permissions.who_may import Action, Approver
+from bot.agents.permissions import roles_and_rights
+from bot.agents.permissions.roles_and_rights import Action, Approver
 from bot.config import Config
 from bot.config.agent_files import Exchange, read_group, write_exchange
 from bot.errors import CallError, UserError
@@ -175,7 +175,7 @@ class Groups(MemoryService, frozen=True):
     @operation("group.list", "List groups and their members", Action.HELP)
     @suggestions("groups")
     async def list_groups(self, caller: Caller) -> Listing[GroupRow]:
-        whole = who_may.may(self.people, caller.approver, Action.STATUS)
+        whole = roles_and_rights.may(self.people, caller.approver, Action.STATUS)
         rows = [
             GroupRow.from_record(
                 section,
@@ -189,7 +189,7 @@ class Groups(MemoryService, frozen=True):
     @operation("group.show", "Show a group and its settings", Action.STATUS, Options(suffix="toml"))
     async def show(self, caller: Caller, group: _Group) -> GroupDetails:
         section = await self.tables.group(group)
-        whole = who_may.may(self.people, caller.approver, Action.EXPORT)
+        whole = roles_and_rights.may(self.people, caller.approver, Action.EXPORT)
         toml = write_exchange(groups=[section]) if whole else ""
         return GroupDetails(group=section["name"], settings=section, toml=toml)
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from bot.agents import patrols
 from bot.agents.groups.settings import TABLES
 from bot.agents.initial_blocks import describe_blocks, ensure_own_blocks, seed_agent
-from bot.agents.permissions.who_may import Approver
+from bot.agents.permissions.roles_and_rights import Approver
 from bot.config import Agent, Config, Group
 from bot.config.agent_files import Exchange, read_exchange, read_group
 from bot.errors import CallError, UserError

@@ -8,8 +8,8 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from bot.agents.agenda.tasks import find_one
-from bot.agents.permissions import who_may
-from bot.agents.permissions.who_may import Action, Change, MemoryRights
+from bot.agents.permissions import roles_and_rights
+from bot.agents.permissions.roles_and_rights import Action, Change, MemoryRights
 from bot.errors import UserError
 from bot.services.caller import Caller
 from bot.services.memory.block_results import SharedBlock
@@ -183,7 +183,7 @@ class Archive(MemoryService, frozen=True):
         """Widen the audience of an entry in its current version; the caller confirms the text, and is asked again if it
         changes."""
         to, person, scope = named_audience(audience), caller.person, caller.scope
-        owner = who_may.may(self.people, caller.approver, Action.EDIT_ANY)
+        owner = roles_and_rights.may(self.people, caller.approver, Action.EDIT_ANY)
         editor = Editor(person, self.people.selves(person), owner, scope, caller.trust, self.clock())
         found = _entry(tx, agent, entry, scope)
         told = WidenedEntry(

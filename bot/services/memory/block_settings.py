@@ -5,8 +5,8 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from bot.agents.permissions import who_may
-from bot.agents.permissions.who_may import Action, People
+from bot.agents.permissions import roles_and_rights
+from bot.agents.permissions.roles_and_rights import Action, People
 from bot.errors import UserError
 from bot.services.caller import Caller
 from bot.services.memory.block_results import ShareRow, Shares, WidenedBlock
@@ -52,7 +52,7 @@ _To = Annotated[
 
 def editor_of(people: People, caller: Caller, now: datetime, checkpoints: CheckpointPolicy) -> Editor:
     """The rights with which a caller changes blocks by hand."""
-    owner = who_may.may(people, caller.approver, Action.EDIT_ANY)
+    owner = roles_and_rights.may(people, caller.approver, Action.EDIT_ANY)
     known = people.owner if caller.person in people.owner else (caller.person,)
     return Editor(caller.person, known, owner, caller.scope, caller.trust, now, checkpoints)
 
@@ -213,7 +213,7 @@ class BlockSettings(MemoryService, frozen=True):
     def _require_theirs(self, caller: Caller, block: Block) -> None:
         """Raise unless the caller may change settings of a block that others read elsewhere, or that is in every
         prompt: only the owner may."""
-        if who_may.may(self.people, caller.approver, Action.EDIT_ANY):
+        if roles_and_rights.may(self.people, caller.approver, Action.EDIT_ANY):
             return
         heard = (caller.scope,) if caller.here is None else (caller.scope, caller.here.scope)
         if not any(may_write_down(scope, block.audience) for scope in heard):

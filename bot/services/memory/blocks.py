@@ -11,8 +11,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from bot.agents.permissions import who_may
-from bot.agents.permissions.who_may import Action, Approver, People
+from bot.agents.permissions import roles_and_rights
+from bot.agents.permissions.roles_and_rights import Action, Approver, People
 from bot.errors import CallError, UserError
 from bot.services.caller import TERMINAL_ONLY, Caller, Via
 from bot.services.memory.block_results import (
@@ -264,7 +264,7 @@ class Blocks(ZonedService, frozen=True):
         return named, past, _writer_names(rows, past, caller.scope, caller.approver, self.people)
 
     def _readable(self, caller: Caller, past: ChangeLog) -> ChangeLog:
-        return past if who_may.may(self.people, caller.approver, Action.EDIT_ANY) else past.readable
+        return past if roles_and_rights.may(self.people, caller.approver, Action.EDIT_ANY) else past.readable
 
     def _editor(self, caller: Caller) -> Editor:
         return editor_of(self.people, caller, self.clock(), self.checkpoints)

@@ -10,7 +10,7 @@ from bot.agents.context.block_layout import render_block
 from bot.agents.context.prompt import PromptInputs, TurnRows
 from bot.agents.context.quotes import estimate_tokens
 from bot.agents.context.recalled_knowledge import fact_line
-from bot.agents.permissions.who_may import Action
+from bot.agents.permissions.roles_and_rights import Action
 from bot.agents.tools.search import Why
 from bot.errors import UserError
 from bot.models.base import AssistantMessage

@@ -7,8 +7,8 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from bot.agents.permissions import who_may
-from bot.agents.permissions.who_may import Action, Rank
+from bot.agents.permissions import roles_and_rights
+from bot.agents.permissions.roles_and_rights import Action, Rank
 from bot.errors import UserError
 from bot.services.caller import Caller
 from bot.services.names import typed_id
@@ -83,7 +83,7 @@ class Dreams(MemoryService, frozen=True):
 
     @operation("dream.report", "Show what the latest cleanup did", Action.READ_MEMORY, _REPORTS)
     def report(self, rows: Rows, caller: Caller) -> Listing[ReportRow]:
-        owner = who_may.rank_of(self.people, caller.approver) is Rank.OWNER
+        owner = roles_and_rights.rank_of(self.people, caller.approver) is Rank.OWNER
         run = run_records.latest_run(rows) if owner else run_records.latest_seen(rows, caller.scope)
         if run is None:
             return Listing.of((), _("Memory has not been cleaned up yet."))

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from bot.agents.agenda.tasks import find_one
-from bot.agents.permissions.who_may import Action, Change, MemoryRights
+from bot.agents.permissions.roles_and_rights import Action, Change, MemoryRights
 from bot.errors import UserError
 from bot.services.caller import Caller
 from bot.services.names import find_living

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from bot.agents.permissions.who_may import Action
+from bot.agents.permissions.roles_and_rights import Action
 from bot.errors import UserError
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.names import find_living, named_audience

@@ -12,7 +12,7 @@ from msgspec import Struct
 from pydantic import Field, ValidationError
 
 from bot.agents.initial_blocks import seed_agent
-from bot.agents.permissions.who_may import Action
+from bot.agents.permissions.roles_and_rights import Action
 from bot.config.file_settings import Agent as Section
 from bot.config.problems import unfit
 from bot.errors import CallError, UserError

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from bot.agents.permissions.who_may import Action, Change, MemoryRights
+from bot.agents.permissions.roles_and_rights import Action, Change, MemoryRights
 from bot.services.caller import Caller
 from bot.services.registry import KEEPS, Arguments, Param, operation, suggestions
 from bot.services.results import Listing, Row

@@ -8,8 +8,8 @@ from typing import Annotated
 from msgspec import Struct
 from pydantic import Field
 
-from bot.agents.permissions import who_may
-from bot.agents.permissions.who_may import Action, Rank
+from bot.agents.permissions import roles_and_rights
+from bot.agents.permissions.roles_and_rights import Action, Rank
 from bot.errors import UserError
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.names import NamedBlock, find_agent, named_blocks, typed_id
@@ -130,7 +130,7 @@ class UnattendedTurns(ZonedService, frozen=True):
         undone = unattended_turns.undone(rows, period.name, caller.scope)
         listed = [TurnRow(at=at, text=_(words)) for at, words in undone]
         listed += [_turn_row(rows, turn, found, caller.scope) for turn in turns]
-        if who_may.rank_of(self.people, caller.approver) is not Rank.OWNER:
+        if roles_and_rights.rank_of(self.people, caller.approver) is not Rank.OWNER:
             return Listing.of(listed, empty)  # others do not even learn the amount elsewhere
         if (more := unattended_turns.count_elsewhere(rows, period.start, period.end, turns)) > 0:
             one, many = ngettext_noop("{count} turn that you cannot see here", "{count} turns that you cannot see here")

@@ -13,8 +13,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from bot.agents.permissions import who_may
-from bot.agents.permissions.who_may import Action, Change, MemoryRights, Rank
+from bot.agents.permissions import roles_and_rights
+from bot.agents.permissions.roles_and_rights import Action, Change, MemoryRights, Rank
 from bot.agents.tools.base import Toolset
 from bot.errors import UserError
 from bot.services.caller import Caller, Via
@@ -347,7 +347,7 @@ class Why(MemoryService, frozen=True):
 
     def _row(self, memory: Memory, caller: Caller) -> MemoryRow:
         held = _held(memory)
-        may = [each for each in Change if not who_may.change_refusal(self.people, caller.approver, each, held)]
+        may = [each for each in Change if not roles_and_rights.change_refusal(self.people, caller.approver, each, held)]
         if _kept_apart(memory):
             may = [each for each in may if each is not Change.NARROW]
         mine = memory.said and bool(memory.people) and {*memory.people} <= {*self.people.selves(caller.person)}
@@ -361,7 +361,7 @@ class Why(MemoryService, frozen=True):
         return found
 
     def _is_owner(self, caller: Caller) -> bool:
-        return who_may.rank_of(self.people, caller.approver) is Rank.OWNER
+        return roles_and_rights.rank_of(self.people, caller.approver) is Rank.OWNER
 
 
 def _find(rows: Rows, caller: Caller, kind: Kind, identifier: str) -> Memory:

@@ -6,18 +6,16 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from bot.agents.agenda import calendar_events
-from bot.agents.agenda import reminders as reminding
-from bot.agents.agenda.calendar_events import EventTimes
+from bot.agents.agenda import event_scheduling, reminder_scheduling
+from bot.agents.agenda.event_scheduling import EventTimes
 from bot.agents.owner_notices import Notices
-from bot.agents.permissions.who_may import Action
+from bot.agents.permissions.roles_and_rights import Action
 from bot.services.caller import DISCORD_ONLY, Caller, Via
 from bot.services.registry import KEEPS, LISTS, Arguments, Options, Param, operation, suggestions
 from bot.services.results import Entry, Listing, Markup, Result, Row, relative
 from bot.services.transactions import ZonedService
 from memory import jobs
-from memory.agenda import calendar_events as appointments
-from memory.agenda import reminders
+from memory.agenda import calendar_events, reminders
 from memory.agenda.calendar_events import Event
 from memory.agenda.reminders import Reminder
 from memory.people import person_settings
@@ -70,7 +68,7 @@ class AddEvent(Arguments):
     ends: Annotated[str, Field(max_length=200), Param("When it ends, such as “at 19:30”")] = ""
     minutes: Annotated[
         int, Field(ge=-1, le=_MINUTES), Param("How many minutes before the event to remind you; -1 for never")
-    ] = calendar_events.REMINDER_MINUTES
+    ] = event_scheduling.REMINDER_MINUTES
 
 
 class SetClocks(Arguments):
@@ -192,17 +190,22 @@ class Agenda(ZonedService, frozen=True):
         usual = person_settings.of(tx, self.people.selves(caller.person)).reminders
         chosen = where or usual
         at = caller.here if chosen == "here" and caller.here is not None else caller.alone
-        if not when.strip() or reminding.is_swapped(text, when, self.clock(), self.zone_of(tx, caller)):
-            text, when = reminding.split_request(f"{text} {when}", self.clock(), self.zone_of(tx, caller))
+<<<<<<< HEAD
+        if not when.strip() or reminder_scheduling.is_swapped(text, when, self.clock(), self.zone_of(tx, caller)):
+            text, when = reminder_scheduling.split_request(f"{text} {when}", self.clock(), self.zone_of(tx, caller))
+=======
+        if not when.strip():
+            text, when = reminder_scheduling.split_request(text, self.clock(), self.zone_of(tx, caller))
+>>>>>>> 1f4e2d21 (refactor: names say who may approve, who delivers a reminder, who erases a person, who meets a stranger)
         new = Reminder(text, caller.person, at.place, at.scope.audience, caller.trust)
-        planned = reminding.plan(tx, new, when, self.people.selves(caller.person), self.zone, self.clock())
+        planned = reminder_scheduling.plan(tx, new, when, self.people.selves(caller.person), self.zone, self.clock())
         kept = planned.reminder
         alone = at is caller.alone or usual == "privately"  # the setting is read when it is due
         elsewhere = alone and caller.location is not None and not caller.location.direct
-        private = reminding.PRIVATELY if elsewhere else ""
-        notes = (_(planned.note), _(reminding.elsewhere(self.notices) if caller.via is Via.WEB else private))
+        private = reminder_scheduling.PRIVATELY if elsewhere else ""
+        notes = (_(planned.note), _(reminder_scheduling.elsewhere(self.notices) if caller.via is Via.WEB else private))
         said = {"when": planned.when, "note": " ".join(filter(None, notes)), "at": planned.at}
-        return ReminderSet.from_record(kept, **said, repeats=reminding.repetition(kept.trigger))
+        return ReminderSet.from_record(kept, **said, repeats=reminder_scheduling.repetition(kept.trigger))
 
     @operation("remind.list", "List your open reminders", Action.AGENDA, LISTS)
     @suggestions("reminders")
@@ -212,18 +215,18 @@ class Agenda(ZonedService, frozen=True):
             ReminderRow.from_record(
                 each,
                 next=_local(each.next_at, zone),
-                repeats=reminding.repetition(each.reminder.trigger),
-                words=_(reminding.status_words(each)),
+                repeats=reminder_scheduling.repetition(each.reminder.trigger),
+                words=_(reminder_scheduling.status_words(each)),
                 ahead=relative(each.next_at, self.clock()) if each.next_at else "",
             )
-            for each in reminding.listing(rows, *self._own(caller, rings=True), self.zone)
+            for each in reminder_scheduling.listing(rows, *self._own(caller, rings=True), self.zone)
         )
         return Listing.of(found, _("You have no reminders here."))
 
     @operation("remind.done", "Mark a reminder as done", Action.AGENDA)
     def finish(self, tx: Tx, caller: Caller, reminder: _Reminder) -> str:
         found = self._reminder(tx, caller, reminder)
-        reminding.finish(tx, found, self.clock())
+        reminder_scheduling.finish(tx, found, self.clock())
         return _("Done: {text}", text=found.text)
 
     @operation("remind.snooze", "Snooze a reminder, or move it to another time", Action.AGENDA)
@@ -232,18 +235,23 @@ class Agenda(ZonedService, frozen=True):
         tx: Tx,
         caller: Caller,
         reminder: _Reminder,
-        minutes: _Minutes = reminding.SNOOZE_MINUTES,
+        minutes: _Minutes = reminder_scheduling.SNOOZE_MINUTES,
         until: _Until = "",
     ) -> str:
         found, zone, now = self._reminder(tx, caller, reminder), self.zone_of(tx, caller), self.clock()
         at = require(read_when(until, now, zone, found.text), now) if until else now + timedelta(minutes=minutes)
-        reminding.snooze(tx, found, at, now)
+<<<<<<< HEAD
+        reminder_scheduling.snooze(tx, found, at, now)
         return _("I'll remind you on {when}: {text}", when=moment_text(at), text=found.text)
+=======
+        reminder_scheduling.snooze(tx, found, at, now)
+        return _("I will remind you on {when}: {text}", when=moment_text(at), text=found.text)
+>>>>>>> 1f4e2d21 (refactor: names say who may approve, who delivers a reminder, who erases a person, who meets a stranger)
 
     @operation("remind.cancel", "Cancel a reminder and its repetitions", Action.AGENDA)
     def cancel(self, tx: Tx, caller: Caller, reminder: _Reminder) -> str:
         found = self._reminder(tx, caller, reminder)
-        reminding.cancel(tx, found, self.clock())
+        reminder_scheduling.cancel(tx, found, self.clock())
         return _("Canceled: {text}", text=found.text)
 
     # ------------------------------------------------------------------ events
@@ -253,7 +261,7 @@ class Agenda(ZonedService, frozen=True):
         alone, selves = caller.alone, self.people.selves(caller.person)
         new = Event(arguments.title, caller.person, alone.place, alone.scope.audience, caller.trust)
         times = EventTimes(arguments.when, arguments.ends, arguments.minutes)
-        kept = calendar_events.plan(tx, new, times, selves, self.zone, self.clock())
+        kept = event_scheduling.plan(tx, new, times, selves, self.zone, self.clock())
         return Entry(done=_("Added"), row=_event(kept.starts_at, kept, kept.zone))
 
     @suggestions("events")
@@ -262,7 +270,7 @@ class Agenda(ZonedService, frozen=True):
 
     @operation("events.list", "List upcoming events", Action.AGENDA, LISTS)
     def list_events(self, rows: Rows, caller: Caller, days: _Days = 31) -> Listing[EventRow]:
-        coming = calendar_events.upcoming(appointments.listing(rows, *self._own(caller)), self.clock(), days)
+        coming = event_scheduling.upcoming(calendar_events.listing(rows, *self._own(caller)), self.clock(), days)
         found = (_event(at, each, self.zone_of(rows, caller)) for at, each in coming)
         return Listing.of(found, _("You have no upcoming events here."))
 
@@ -270,8 +278,8 @@ class Agenda(ZonedService, frozen=True):
     def calendar(self, rows: Rows, caller: Caller, days: _Days = 31) -> Listing[CalendarRow]:
         own, now = self._own(caller), self.clock()
         until = now + timedelta(days=days)
-        comes = reminding.occurrences(rows, *own, self.zone, until)
-        begins = calendar_events.occurrences(appointments.listing(rows, *own), now, until)
+        comes = reminder_scheduling.occurrences(rows, *own, self.zone, until)
+        begins = event_scheduling.occurrences(calendar_events.listing(rows, *own), now, until)
         found = [CalendarRow.from_record(each, at=at, kind="reminder") for at, each in comes]
         found += [CalendarRow.from_record(each, at=at, kind="event", text=each.title) for at, each in begins]
         return Listing.of(found)
@@ -279,16 +287,16 @@ class Agenda(ZonedService, frozen=True):
     @operation("events.move", "Move an event to another time", Action.AGENDA)
     def move_event(self, tx: Tx, caller: Caller, event: _Event, when: _Moved) -> Entry[EventRow]:
         found, selves = (
-            calendar_events.find(appointments.listing(tx, *self._own(caller)), event),
+            event_scheduling.find(calendar_events.listing(tx, *self._own(caller)), event),
             self.people.selves(caller.person),
         )
-        kept = calendar_events.move(tx, found, when, selves, self.zone, self.clock())
+        kept = event_scheduling.move(tx, found, when, selves, self.zone, self.clock())
         return Entry(done=_("Moved"), row=_event(kept.starts_at, kept, kept.zone))
 
     @operation("events.cancel", "Cancel an event and its repetitions", Action.AGENDA)
     def cancel_event(self, tx: Tx, caller: Caller, event: _Event) -> str:
-        found = calendar_events.find(appointments.listing(tx, *self._own(caller)), event)
-        appointments.cancel(tx, found, self.clock())
+        found = event_scheduling.find(calendar_events.listing(tx, *self._own(caller)), event)
+        calendar_events.cancel(tx, found, self.clock())
         return _("Canceled: {title}", title=found.title)
 
     # ------------------------------------------------------------------ clocks
@@ -321,17 +329,17 @@ class Agenda(ZonedService, frozen=True):
     def _reminder(self, tx: Tx, caller: Caller, which: str) -> Reminder:
         """The reminder in question; a number also finds one that may not be mentioned here. Raises Refused."""
         if not (number := ending(tx, "reminders", which)):
-            found = reminding.listing(tx, *self._own(caller, rings=True), self.zone)
-            return reminding.find(found, which, self.zone_of(tx, caller))
+            found = reminder_scheduling.listing(tx, *self._own(caller, rings=True), self.zone)
+            return reminder_scheduling.find(found, which, self.zone_of(tx, caller))
         kept = reminders.by_id(tx, ReminderId(number))
         if kept is None or kept.person not in self.people.selves(caller.person):  # the same answer
             raise Refused("You have no such reminder. `carina remind list` shows yours.")
         return kept
 
 
-def _event(at: datetime, event: appointments.Event, zone: str) -> EventRow:
-    times = {"at": _local(at, zone), "ends": _local(calendar_events.end_of(at, event), zone)}
-    return EventRow.from_record(event, **times, repeats=reminding.repetition(event.trigger))
+def _event(at: datetime, event: calendar_events.Event, zone: str) -> EventRow:
+    times = {"at": _local(at, zone), "ends": _local(event_scheduling.end_of(at, event), zone)}
+    return EventRow.from_record(event, **times, repeats=reminder_scheduling.repetition(event.trigger))
 
 
 def _local(moment: datetime | None, zone: str) -> datetime | None:

@@ -8,11 +8,11 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from bot.agents.permissions import approval_cards, approval_rules, who_may
+from bot.agents.permissions import approval_cards, calls_needing_approval, roles_and_rights
 from bot.agents.permissions.approval_codes import answer_by_code
 from bot.agents.permissions.approval_requests import Broker, Ruling, target_named
-from bot.agents.permissions.approval_rules import may_answer
-from bot.agents.permissions.who_may import Action, Approver, People
+from bot.agents.permissions.roles_and_rights import Action, Approver, People
+from bot.agents.permissions.who_may_approve import may_answer
 from bot.agents.tools.base import Tool, Toolset
 from bot.agents.tools.recall import OBSERVATIONS
 from bot.errors import CallError, UserError
@@ -305,7 +305,7 @@ class Approvals(Service, frozen=True):
 
     @operation("permits.list", "List open requests and permissions", Action.ANSWER)
     def list_permits(self, rows: Rows, caller: Caller) -> PermitList:
-        whole = who_may.may(self.people, caller.approver, Action.PERMITS)
+        whole = roles_and_rights.may(self.people, caller.approver, Action.PERMITS)
         held = permission_grants.active_grants(rows, self.clock()) if whole else []
         return PermitList(
             requests=tuple(self._request(rows, each) for each in open_requests(rows, caller.approver)),
@@ -436,7 +436,7 @@ class Approvals(Service, frozen=True):
             self._having(agent, "recall", pattern)
             return Kind.TOOL, OBSERVATIONS, pattern
         tool = self._having(agent, wanted.what, pattern)
-        return Kind.TOOL, approval_rules.subject(tool.name, tool.caution), pattern
+        return Kind.TOOL, calls_needing_approval.subject(tool.name, tool.caution), pattern
 
     def _having(self, agent: Agent, tool: str, pattern: dict[str, Any]) -> Tool:
         """The agent's tool of that name, if it accepts these arguments. Raises UserError."""

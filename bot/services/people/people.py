@@ -13,16 +13,16 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from bot.agents.groups.settings import State
-from bot.agents.permissions.who_may import Action, People
+from bot.agents.permissions.roles_and_rights import Action, People
 from bot.errors import UserError
 from bot.runtime.intake import AudienceResolver
 from bot.services.caller import Caller
-from bot.services.people.access import new_code, read_code, shown_code
+from bot.services.people.admission_of_strangers import new_code, read_code, shown_code
 from bot.services.registry import AT_TERMINAL, CHANGES, KEEPS, Param, Suggestions, operation, suggestions
 from bot.services.results import ActionReport, Listing, Markup, Result, Row, relative, report
 from bot.services.transactions import MemoryService, commit, reads
 from memory import agent_groups
-from memory.erasure.one_constellation import must_separate, separate
+from memory.erasure.person_in_one_constellation import must_separate, separate
 from memory.knowledge import graph
 from memory.people import identities, person_states
 from memory.people.audience import Scope

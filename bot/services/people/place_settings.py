@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar, Literal, TypeAlias
 from msgspec import Struct
 from pydantic import Field
 
-from bot.agents.permissions.who_may import Action, Approver, People, Selves
+from bot.agents.permissions.roles_and_rights import Action, Approver, People, Selves
 from bot.config import Config
 from bot.config.values import OFFLINE
 from bot.errors import UserError

@@ -13,11 +13,11 @@ from typing import Annotated, Any, ClassVar
 from msgspec import Struct
 from pydantic import Field
 
-from bot.agents.permissions.who_may import Action, People
+from bot.agents.permissions.roles_and_rights import Action, People
 from bot.errors import UserError
 from bot.services.caller import IGNORED, TERMINAL_ONLY, Caller
-from bot.services.people.erasure_everywhere import Eraser
-from bot.services.people.ignored_people import Choices
+from bot.services.people.paused_and_opted_out import Choices
+from bot.services.people.person_erasure import Eraser
 from bot.services.people.personal_copy import packed
 from bot.services.registry import CHANGES, Options, Output, Param, operation
 from bot.services.results import Markup, Plain, Result, WrittenFile

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar
 
 from msgspec import Struct
 
-from bot.agents.permissions.who_may import Action, People
+from bot.agents.permissions.roles_and_rights import Action, People
 from bot.errors import UserError
 from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller
 from bot.services.people.privacy import named

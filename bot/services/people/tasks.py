@@ -10,8 +10,8 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from bot.agents.agenda.tasks import NONE, TaskChanges, find_task, split_title, tree
-from bot.agents.permissions import who_may
-from bot.agents.permissions.who_may import Action
+from bot.agents.permissions import roles_and_rights
+from bot.agents.permissions.roles_and_rights import Action
 from bot.services.caller import Caller
 from bot.services.names import NO_TEMPLATE, find, find_living
 from bot.services.registry import KEEPS, LISTS, Arguments, Options, Param, Suggestions, operation, suggestions
@@ -288,7 +288,7 @@ class TaskLists(ZonedService, frozen=True):
         """The tasks that the caller may change: their own and, for admins and the owner, the shared ones."""
         selves = self.people.selves(caller.person)
         own = tasks.listing(rows, caller.scope_of_own(selves), selves, done=done)
-        in_charge = who_may.may(self.people, caller.approver, Action.COORDINATE)
+        in_charge = roles_and_rights.may(self.people, caller.approver, Action.COORDINATE)
         return own + (tasks.shared(rows, caller.scope, done=done) if in_charge else [])
 
     def _templates(self, rows: Rows, caller: Caller) -> list[Template]:

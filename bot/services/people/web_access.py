@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 from msgspec import Struct
 from pydantic import Field
 
-from bot.agents.permissions.who_may import Action
+from bot.agents.permissions.roles_and_rights import Action
 from bot.config.values import pattern
 from bot.errors import UserError
 from bot.services.caller import Caller

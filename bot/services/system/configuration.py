@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from msgspec import Struct
 from pydantic import BaseModel, SecretStr
 
-from bot.agents.permissions.who_may import Action
+from bot.agents.permissions.roles_and_rights import Action
 from bot.config import Agent, Config, Group
 from bot.config.agent_files import Exchange, read_exchange
 from bot.config.loader import SECRET, Environment

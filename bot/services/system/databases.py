@@ -5,9 +5,9 @@ from typing import Any, ClassVar
 
 from msgspec import Struct
 
-from bot.agents.permissions.who_may import Action
+from bot.agents.permissions.roles_and_rights import Action
 from bot.services.caller import TERMINAL_ONLY, Caller
-from bot.services.people.erasure_everywhere import Alone
+from bot.services.people.person_erasure import Alone
 from bot.services.registry import Options, operation
 from bot.services.results import Lines, Markup, Row
 from memory.store.constellations import Constellations

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from bot.agents.permissions.who_may import Action
+from bot.agents.permissions.roles_and_rights import Action
 from bot.errors import UserError
 from bot.runtime.halt import HaltState
 from bot.services.caller import Caller

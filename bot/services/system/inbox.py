@@ -6,8 +6,8 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from bot.agents.permissions import who_may
-from bot.agents.permissions.who_may import Action
+from bot.agents.permissions import roles_and_rights
+from bot.agents.permissions.roles_and_rights import Action
 from bot.errors import UserError
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.memory.context import Section, sections
@@ -208,7 +208,7 @@ class Inbox(ZonedService, frozen=True):
         """The message in question. Raises Refused, with the same text if it does not exist or is another person's."""
         row = inbox.get(rows, InboxId(ending(rows, "inbox", which)))
         theirs = row is not None and row.person in self.people.selves(caller.person)
-        if row is None or not (theirs or who_may.may(self.people, caller.approver, Action.INBOX)):
+        if row is None or not (theirs or roles_and_rights.may(self.people, caller.approver, Action.INBOX)):
             raise Refused(_(_NONE))
         return row
 

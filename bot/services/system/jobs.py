@@ -8,7 +8,7 @@ from msgspec import Struct
 from pydantic import Field
 
 from bot.agents.agenda.tasks import find_one
-from bot.agents.permissions.who_may import Action
+from bot.agents.permissions.roles_and_rights import Action
 from bot.agents.turn_events import ToolCallCompleted, TurnEvent
 from bot.errors import UserError
 from bot.services.caller import Caller

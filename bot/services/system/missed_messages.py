@@ -7,7 +7,7 @@ from msgspec import Struct, field
 
 from bot.services.transactions import Service, reads
 from bot.storage_retry import until_stored
-from memory.people import access
+from memory.people import admission_and_pairing
 from memory.queue import inbox, missed_messages
 from memory.queue.messages import Message, newest_heard
 from memory.queue.missed_messages import Gap, Span
@@ -78,7 +78,11 @@ class Gaps(Service, frozen=True):
     @reads
     def never_wrote(self, rows: Rows, persons: Iterable[PersonId]) -> dict[PersonId, datetime | None]:
         """The persons whose direct messages were never read, and since when they are admitted."""
-        since = {each.subject: each.at for each in access.rules(rows) if each.rule is access.Rule.ALLOW}
+        since = {
+            each.subject: each.at
+            for each in admission_and_pairing.rules(rows)
+            if each.rule is admission_and_pairing.Rule.ALLOW
+        }
         return {person: since.get(person) for person in missed_messages.never_wrote(rows, persons)}
 
 

@@ -7,7 +7,7 @@ from typing import NoReturn
 
 from msgspec import Struct, field
 
-from bot.agents.permissions.who_may import Action
+from bot.agents.permissions.roles_and_rights import Action
 from bot.config import load_here
 from bot.errors import ConfigError, UserError
 from bot.services.caller import Caller

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field
 
 from bot.agents.agenda.tasks import list_known
 from bot.agents.data_source_checks import FIELDS, DataSourceChecks, job_id, plan
-from bot.agents.permissions.who_may import Action
+from bot.agents.permissions.roles_and_rights import Action
 from bot.config.values import pattern
 from bot.errors import CallError, UserError
 from bot.services.caller import TERMINAL_ONLY, Caller

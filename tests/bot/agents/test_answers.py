@@ -4,7 +4,7 @@ import pytest
 
 from bot.agents.answers import package, without_our_lines
 from sources.base import Form
-from sources.bluesky import post_text
+from sources.bluesky import post_splitting_and_facets
 from tests.bot.parts import MovableClock, Platform
 
 BLOCK = '<block:human permission="read_write" readers="this server">\nLikes tea.\n</block:human>'
@@ -67,7 +67,7 @@ FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
 
 class Posts(Platform):
     def split(self, text: str) -> list[str]:
-        return post_text.posts(text)
+        return post_splitting_and_facets.posts(text)
 
 
 @pytest.mark.parametrize(
@@ -79,5 +79,5 @@ def test_where_there_are_no_files_what_fits_is_said_to_a_whole_character(text: s
     assert len(pieces) == 4
     said = pieces[-1].removesuffix(" …")
     assert said != pieces[-1]
-    assert all(post_text.graphemes(piece) > 100 for piece in pieces)
+    assert all(post_splitting_and_facets.graphemes(piece) > 100 for piece in pieces)
     assert said.endswith(ends)

@@ -22,7 +22,7 @@ from msgspec import Struct
 from bot.agents.mcp.offered_tools import ListedTool, Offer, offers
 from bot.agents.mcp.servers import McpArguments, McpTool
 from bot.agents.mcp.session import CallResult, text_of
-from bot.agents.permissions.who_may import People
+from bot.agents.permissions.roles_and_rights import People
 from bot.agents.tools.base import ToolContext
 from bot.interfaces import web
 from bot.services.caller import owner_at_terminal

@@ -8,8 +8,8 @@ import pytest
 from bot.agents.context.quotes import estimate_tokens, passage, quotation
 from bot.agents.context.recalled_knowledge import OWN_HEAD, SHARED_HEAD, TOKENS, Knowledge, knowledge_parts
 from bot.agents.context.situation import ROSTER_CHARACTERS
-from bot.agents.permissions.approval_rules import Caution
-from bot.agents.permissions.who_may import Approver
+from bot.agents.permissions.calls_needing_approval import Caution
+from bot.agents.permissions.roles_and_rights import Approver
 from bot.agents.tools.base import Arguments, Outcome, OutsideTool, ToolContext
 from bot.services.memory.facts import Facts
 from memory.knowledge import facts

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from bot.agents.context.quotes import PromptText, display_name, line, passage, quotation, say
 from bot.agents.data_source_checks import KIND as SOURCES
 from bot.agents.data_source_checks import TEMPLATE, News, instructions, items
-from bot.agents.permissions.approval_rules import Caution
+from bot.agents.permissions.calls_needing_approval import Caution
 from bot.agents.tools import RESERVED, make_tools
 from bot.agents.tools.aliases import ALIASES
 from bot.agents.tools.base import Arguments, Outcome, ReadTool, Tool, ToolContext

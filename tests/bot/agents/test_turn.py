@@ -9,7 +9,7 @@ import pytest
 from bot.agents.budgets import Budgets
 from bot.agents.context.quotes import say
 from bot.agents.mcp import Servers
-from bot.agents.permissions.approval_rules import Caution
+from bot.agents.permissions.calls_needing_approval import Caution
 from bot.agents.tools.base import Arguments, Outcome, StoreTool, ToolContext
 from bot.agents.turn_deps import Limits
 from bot.agents.turn_events import TextChunk

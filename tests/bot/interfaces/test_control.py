@@ -16,7 +16,7 @@ import msgspec
 import pytest
 from mcp.server.mcpserver.exceptions import ToolError as MCPToolError
 
-from bot.agents.permissions.who_may import People
+from bot.agents.permissions.roles_and_rights import People
 from bot.config import load_config
 from bot.errors import ToolError, UserError
 from bot.interfaces.cli.chat.connection import Connection

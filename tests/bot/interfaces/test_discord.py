@@ -10,7 +10,7 @@ import pytest
 from discord import app_commands
 from pydantic import SecretStr
 
-from bot.agents.permissions.who_may import Rank
+from bot.agents.permissions.roles_and_rights import Rank
 from bot.errors import UserError
 from bot.interfaces.discord import commands, components, confirmations, responses
 from bot.interfaces.discord.commands import Commands

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bot.agents.permissions.who_may import Approver
+from bot.agents.permissions.roles_and_rights import Approver
 from bot.config import load_config
 from bot.errors import CallError, UserError
 from bot.services.caller import Caller, Location, PlaceScope, Via

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bot.agents.context.quotes import say
-from bot.agents.permissions.approval_rules import Caution
+from bot.agents.permissions.calls_needing_approval import Caution
 from bot.agents.tools.base import Arguments, Outcome, OutsideTool, ToolContext
 from bot.agents.turn_deps import Limits
 from bot.agents.turn_events import ToolCallCompleted

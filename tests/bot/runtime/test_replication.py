@@ -15,7 +15,7 @@ from bot.runtime import replication
 from bot.runtime.replication import Replica, Replication, program, replica_of
 from bot.services.caller import owner_at_terminal
 from bot.services.results import Markdown
-from memory.erasure.one_constellation import empty_log
+from memory.erasure.person_in_one_constellation import empty_log
 from memory.store import backups, erasure_records
 from memory.store.clock import utc_now
 from memory.store.constellations import Constellations

@@ -9,7 +9,7 @@ import pytest
 
 from bot import storage_retry
 from bot.errors import ConfigError
-from bot.runtime import constellation, conversation, delivery, erasure_follow_ups, supervision
+from bot.runtime import constellation, conversation, erasure_follow_ups, outbox_delivery, supervision
 from bot.runtime.constellation import ConstellationRuntime
 from bot.runtime.open_constellations import OpenConstellations
 from bot.runtime.supervision import Supervisor, TellOwner
@@ -34,7 +34,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Short pauses; and tracebacks are not written out, which takes longer than all else."""
     monkeypatch.setattr(supervision, "FIRST_PAUSE", 0.002)
     monkeypatch.setattr(supervision, "LONGEST_PAUSE", 0.2)
-    monkeypatch.setattr(delivery, "_FIRST_BROKEN", 0.001)
+    monkeypatch.setattr(outbox_delivery, "_FIRST_BROKEN", 0.001)
     with capture_logs():
         yield
 
@@ -206,7 +206,7 @@ async def test_what_memory_refuses_is_no_database_that_refuses_and_is_given_up(
 async def test_a_delivery_that_must_wait_for_hours_is_made_when_its_time_has_come(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(delivery, "_LONGEST_PAUSE", 0.01)
+    monkeypatch.setattr(outbox_delivery, "_LONGEST_PAUSE", 0.01)
     setting = Setting()
     setting.platform = platform = Platform(setting.clock)
     platform.fates.append(DeliveryFailed("come back later", retry_after=4_000, reached=False))

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from bot.agents.permissions.who_may import Approver, People
+from bot.agents.permissions.roles_and_rights import Approver, People
 from bot.services.caller import Caller, PlaceScope, Via
 from bot.services.registry import Clocks, Guard, Registry
 from memory.agents import Agent

@@ -14,7 +14,7 @@ import pytest
 from discord import app_commands
 from pydantic import SecretStr
 
-from bot.agents.permissions.who_may import Action
+from bot.agents.permissions.roles_and_rights import Action
 from bot.errors import UserError
 from bot.interfaces.cli import generate, main, streams
 from bot.interfaces.cli.commands import Commands

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from bot.agents.permissions.approval_requests import MOST_OF_ONE, MOST_WAITING
-from bot.agents.permissions.approval_rules import Caution
-from bot.agents.permissions.who_may import Approver, People, role_identity
+from bot.agents.permissions.calls_needing_approval import Caution
+from bot.agents.permissions.roles_and_rights import Approver, People, role_identity
 from bot.agents.tools.base import Arguments, Outcome, OutsideTool, ToolContext
 from bot.agents.turn_events import ToolCallCompleted
 from bot.errors import CallError, UserError

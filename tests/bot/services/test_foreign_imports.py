@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bot.agents.permissions.who_may import People
+from bot.agents.permissions.roles_and_rights import People
 from bot.errors import CallError, UserError
 from bot.interfaces.cli.generate import found
 from bot.services.caller import owner_at_terminal

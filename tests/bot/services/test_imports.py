@@ -90,7 +90,7 @@ def test_status_without_a_service_loads_no_tables_and_no_service(tmp_path: Path)
     out, modules, seconds = loaded(tmp_path / "data", "status")
     assert "not running" in out
     unused = {"rich", "discord", "numpy", "aiohttp", "httpx", "apscheduler"}
-    assert not modules & {*unused, "bot.app", "bot.services.people.erasure_everywhere", "bot.runtime.replication"}
+    assert not modules & {*unused, "bot.app", "bot.services.people.person_erasure", "bot.runtime.replication"}
     assert seconds < SECONDS * SLACK
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bot.agents.permissions.who_may import People
+from bot.agents.permissions.roles_and_rights import People
 from bot.errors import CallError, UserError
 from bot.runtime.turn_retries import GIVEN_UP
 from bot.services.caller import Caller, owner_at_terminal

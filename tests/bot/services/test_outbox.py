@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.agents.permissions.who_may import People
+from bot.agents.permissions.roles_and_rights import People
 from bot.errors import UserError
 from bot.services.caller import Unconfirmed
 from bot.services.registry import Registry
@@ -22,7 +22,7 @@ from memory.store.records import replace
 from sources.base import DeliveryFailed
 from sources.terminal import PERSON
 from tests.bot.parts import ANN, NOON, OLGA, MovableClock, ScriptedModel, direct, said, says
-from tests.bot.runtime.test_delivery import GUILD, Post
+from tests.bot.runtime.test_outbox_delivery import GUILD, Post
 from tests.bot.services.calling import registry, somebody
 from tests.bot.stage import Service, Setting, running
 from tests.memory.parts import spoken

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from bot.agents.permissions.who_may import People
+from bot.agents.permissions.roles_and_rights import People
 from bot.errors import UserError
 from bot.runtime.routing_table import RoutingTable
 from bot.services.caller import owner_at_terminal

@@ -18,9 +18,9 @@ from bot.agents.turn import TurnRunner
 from bot.errors import CallError, UserError
 from bot.runtime.turn_retries import RetryPolicy
 from bot.services.caller import Unconfirmed, Via
-from bot.services.people import erasure_everywhere
-from bot.services.people.erasure_everywhere import Eraser
-from bot.services.people.ignored_people import Choices
+from bot.services.people import person_erasure
+from bot.services.people.paused_and_opted_out import Choices
+from bot.services.people.person_erasure import Eraser
 from bot.services.people.personal_copy import readable
 from bot.services.people.privacy import WORDS, Export, FileCounts, FoundWords, OldCopy, Receipt, named
 from bot.services.results import Plain, Result
@@ -571,7 +571,7 @@ async def test_a_folder_without_a_service_is_erased_as_well(tmp_path: Path) -> N
 
 
 async def test_a_log_that_a_reader_keeps_is_given_up_soon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(erasure_everywhere, "_LOG_SECONDS", 0.2)
+    monkeypatch.setattr(person_erasure, "_LOG_SECONDS", 0.2)
     async with Constellations.open(tmp_path, lambda: NOW) as constellations:
         home = await constellations.ensure("home", PersonId("owner"))
         async with constellations.use(home.id) as file:
@@ -581,7 +581,7 @@ async def test_a_log_that_a_reader_keeps_is_given_up_soon(tmp_path: Path, monkey
                 raw.execute("SELECT count(*) FROM agents").fetchone()
                 await file.write(SETUP, lambda tx: folders.create(tx, Folder("a", "virtual", OWNER), NOW))
                 async with asyncio.timeout(10):
-                    await erasure_everywhere._emptied(file)
+                    await person_erasure._emptied(file)
             assert [entry["event"] for entry in logs] == ["wal_not_truncated"]
 
 

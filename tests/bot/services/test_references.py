@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 import pytest_asyncio
 
-from bot.agents.permissions.who_may import Rank
+from bot.agents.permissions.roles_and_rights import Rank
 from bot.config import load_config
 from bot.errors import CallError, UserError
 from bot.services import services

@@ -10,7 +10,7 @@ import pytest
 from discord import app_commands
 from pydantic import Field, SecretStr
 
-from bot.agents.permissions.who_may import Action, Rank
+from bot.agents.permissions.roles_and_rights import Action, Rank
 from bot.errors import CallError, UserError
 from bot.interfaces.cli import generate
 from bot.interfaces.discord.commands import Commands

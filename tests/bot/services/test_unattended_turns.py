@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bot.agents.permissions.who_may import Approver
+from bot.agents.permissions.roles_and_rights import Approver
 from bot.errors import UserError
 from bot.models.base import Answer, Request
 from bot.services.caller import Caller, PlaceScope, Via

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from bot.agents.permissions.who_may import Approver, Change, People
+from bot.agents.permissions.roles_and_rights import Approver, Change, People
 from bot.errors import UserError
 from bot.services.caller import Caller, Location, PlaceScope, Via
 from bot.services.memory.why import Explanation, MemoryRow, Why

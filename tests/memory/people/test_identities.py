@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from memory import permission_requests
 from memory.erasure import personal_tables
-from memory.erasure.one_constellation import separate
+from memory.erasure.person_in_one_constellation import separate
 from memory.people import identities
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.people.identities import CODE_LIFE, MOST_LINKED, MOST_OPEN, Link

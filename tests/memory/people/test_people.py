@@ -39,7 +39,7 @@ from memory.knowledge.summaries import AgentSummary, Compaction, ConstellationSu
 from memory.knowledge.upkeep.applied_plans import apply
 from memory.knowledge.upkeep.planned_changes import Link, Mark, Merge, Part, Pass, Plan, Refine
 from memory.knowledge.working_memory import NewEntry as NewKept
-from memory.people import access, hidden_people, person_settings, person_states
+from memory.people import admission_and_pairing, hidden_people, person_settings, person_states
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.people.hidden_people import HiddenReason
 from memory.permission_grants import add_grant
@@ -258,7 +258,7 @@ def lived(tx: Tx) -> None:
     )
     taken_away(tx, hall)
     asked(tx, running)
-    access.set_rule(tx, ANN, access.Rule.ALLOW, BOB, NOON)
+    admission_and_pairing.set_rule(tx, ANN, admission_and_pairing.Rule.ALLOW, BOB, NOON)
     hidden_people.note(tx, ANN, hidden_people.HiddenReason.LABEL, NOON, holds=True)
     place_settings.put(tx, place_settings.Setting("mode", "discord:10", "open", ANN, NOON))
     for number, said in enumerate((direct, hall), 1):
@@ -283,7 +283,7 @@ def lived(tx: Tx) -> None:
     person_settings.put(tx, (ANN,), person_settings.Times("UTC"), NOON)
     by = working_memory.By.in_turn(tx, running, None, NOON)
     working_memory.save(tx, by, NewKept(SECRET, SECRET, category=SECRET, tags=(SECRET,)))
-    access.request_pairing(tx, ANN, SECRET, "ABCDEFGH", NOON)
+    admission_and_pairing.request_pairing(tx, ANN, SECRET, "ABCDEFGH", NOON)
     arranged(tx, running)
     tidied(tx, scope)
     assert direct.message is not None

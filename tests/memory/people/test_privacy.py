@@ -15,7 +15,7 @@ from memory.blocks.schemas import Field, FieldType, MapSchema
 from memory.blocks.settings import NewSettings, set_block_settings
 from memory.erasure import byte_search, personal_tables
 from memory.erasure.blocks import NO_DESCRIPTION, remove_derived
-from memory.erasure.one_constellation import ErasureResult, compact, empty_log, erase_here
+from memory.erasure.person_in_one_constellation import ErasureResult, compact, empty_log, erase_here
 from memory.jobs import NewJob
 from memory.knowledge import entry_changes
 from memory.knowledge.entries import Origin

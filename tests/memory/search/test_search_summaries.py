@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from memory.erasure import one_constellation as erasure
+from memory.erasure import person_in_one_constellation as erasure
 from memory.knowledge import summaries
 from memory.knowledge.summaries import AgentSummary, Compaction, ConstellationSummary, Span
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust, person_audience

@@ -12,8 +12,8 @@ from typing import TypeVar
 import pytest
 
 from memory import permission_grants
-from memory.people import access, identities, privacy_choices, web_keys
-from memory.people.access import Rule
+from memory.people import admission_and_pairing, identities, privacy_choices, web_keys
+from memory.people.admission_and_pairing import Rule
 from memory.people.privacy_choices import PrivacyChoice
 from memory.people.web_keys import KeyScope, WebKey
 from memory.store import backups, erasure_records
@@ -311,22 +311,24 @@ async def test_who_was_shut_out_since_and_what_was_revoked_stays_so(tmp_path: Pa
     with closing(connect(home.path)) as raw:
         tx = Tx(raw)
         with transaction(raw):
-            access.set_rule(tx, "discord:let-in", Rule.ALLOW, OWNER, NOW)
+            admission_and_pairing.set_rule(tx, "discord:let-in", Rule.ALLOW, OWNER, NOW)
             for number in (1, 2):
                 tx.run(grant, (number, NOW))
         made = backups.create(tmp_path, NOW)
         with transaction(raw):
-            access.drop_rule(tx, "discord:let-in")
-            access.set_rule(tx, "discord:rude", Rule.DENY, OWNER, NOW)
+            admission_and_pairing.drop_rule(tx, "discord:let-in")
+            admission_and_pairing.set_rule(tx, "discord:rude", Rule.DENY, OWNER, NOW)
             assert permission_grants.revoke(tx, GrantId(2), NOW) is not None
     backups.restore(tmp_path, made)
     with closing(connect(home.path, read_only=True)) as raw:
-        assert [(each.subject, each.rule) for each in access.rules(Rows(raw))] == [("discord:rude", Rule.DENY)]
+        assert [(each.subject, each.rule) for each in admission_and_pairing.rules(Rows(raw))] == [
+            ("discord:rude", Rule.DENY)
+        ]
         assert [each.id for each in permission_grants.active_grants(Rows(raw), NOW)] == [1]
     home.path.write_bytes(b"damaged")
     backups.restore(tmp_path, made)
     with closing(connect(home.path, read_only=True)) as raw:
-        assert [each.subject for each in access.rules(Rows(raw))] == ["discord:let-in"]
+        assert [each.subject for each in admission_and_pairing.rules(Rows(raw))] == ["discord:let-in"]
 
 
 @pytest.mark.parametrize("lost", ["gone", "damaged", "begun anew"])

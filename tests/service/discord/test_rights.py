@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from bot.agents.permissions.who_may import Action, Approver, People, may
+from bot.agents.permissions.roles_and_rights import Action, Approver, People, may
 from memory.store.ids import PersonId
 from tests.processes import ROOT
 from tests.service.discord.test_commands import leaves, typed

@@ -13,7 +13,7 @@ import tomlkit
 from msgspec import Struct
 from pydantic import Field
 
-from bot.agents.permissions.who_may import Action
+from bot.agents.permissions.roles_and_rights import Action
 from bot.config import Config, load_config, load_here
 from bot.config.loader import environment, read_dotenv
 from bot.errors import CallError, ConfigError, UserError

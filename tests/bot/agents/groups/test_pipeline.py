@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from bot.agents.context.quotes import say
-from bot.agents.permissions.approval_rules import Caution
+from bot.agents.permissions.calls_needing_approval import Caution
 from bot.agents.tools.base import Arguments, Outcome, ReadTool, ToolContext
 from bot.models.base import Answer, Request
 from bot.services.agents.groups import GroupStatus
 from bot.services.results import Plain
 from memory import agent_groups, group_runs
-from memory.erasure.one_constellation import begin_again
+from memory.erasure.person_in_one_constellation import begin_again
 from memory.people.audience import Trust
 from memory.store.database import Rows, Tx
 from memory.store.ids import TurnId

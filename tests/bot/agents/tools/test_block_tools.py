@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from bot.agents.context.quotes import say
-from bot.agents.permissions.approval_rules import Caution
-from bot.agents.permissions.who_may import Approver
+from bot.agents.permissions.calls_needing_approval import Caution
+from bot.agents.permissions.roles_and_rights import Approver
 from bot.agents.tools.base import Arguments, Outcome, StoreTool, ToolContext
 from bot.models.base import Answer, Call, Request
 from memory import blocks

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bot.agents.permissions.who_may import Approver
+from bot.agents.permissions.roles_and_rights import Approver
 from bot.models.base import Call, Request
 from memory import agents
 from memory.folders import rows as folders

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from bot.agents.permissions.who_may import Approver
+from bot.agents.permissions.roles_and_rights import Approver
 from bot.agents.tools.halt import EmergencyHaltTool
 from bot.services.caller import owner_at_terminal
 from bot.services.system.halt import Halt

@@ -1,6 +1,6 @@
 """`recall` beyond inserting: queries over entries and talk, categories, long entries, and other tools' names for it."""
 
-from bot.agents.permissions.who_may import People
+from bot.agents.permissions.roles_and_rights import People
 from bot.models.base import Call
 from bot.services.caller import owner_at_terminal
 from bot.services.memory.archival import Archive

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from bot.agents.permissions.who_may import People
+from bot.agents.permissions.roles_and_rights import People
 from bot.agents.tools.search import GUESSES
 from bot.models.base import Answer, ToolMessage
 from bot.services.caller import owner_at_terminal

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bot.agents.permissions.approval_rules import call_needs
+from bot.agents.permissions.calls_needing_approval import call_needs
 from bot.agents.tools.base import ToolContext, Toolset
 from bot.agents.tools.sources import NoSourceArguments, SourcesTool, SourceSubscribeTool, SubscribeArguments
 from bot.errors import ToolError

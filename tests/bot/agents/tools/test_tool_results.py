@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from bot.agents import turn_log
 from bot.agents.context.quotes import passage
 from bot.agents.context.working_memory import LONGEST, PAST
-from bot.agents.permissions.approval_rules import Caution
+from bot.agents.permissions.calls_needing_approval import Caution
 from bot.agents.tools.base import Arguments, Outcome, ReadTool, ToolContext
 from bot.errors import ToolError
 from memory.knowledge import working_memory

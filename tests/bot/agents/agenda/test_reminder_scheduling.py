@@ -10,12 +10,12 @@ from urllib.parse import parse_qs
 import discord
 import pytest
 
-from bot.agents.agenda import reminders as reminding
+from bot.agents.agenda import reminder_scheduling
 from bot.agents.agenda.personal_messages import PersonalMessages
-from bot.agents.agenda.reminders import PlannedReminder, ReminderJob
+from bot.agents.agenda.reminder_scheduling import PlannedReminder, ReminderJob
 from bot.agents.owner_notices import Notices, own_place
 from bot.models.offline import OfflineModel
-from bot.runtime.delivery import to_delivery
+from bot.runtime.outbox_delivery import to_delivery
 from memory import jobs
 from memory.agenda import reminders
 from memory.agenda.reminders import Reminder, Status
@@ -81,7 +81,7 @@ def wanted(place: PlaceId = DIRECT, audience: Audience = ALONE.audience) -> Remi
 
 
 def planned(tx: Tx, when: str = "in 20 minutes", given: Reminder | None = None) -> PlannedReminder:
-    return reminding.plan(tx, given or wanted(), when, (ANN,), "UTC", NOW)
+    return reminder_scheduling.plan(tx, given or wanted(), when, (ANN,), "UTC", NOW)
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_it_is_said_once_where_it_was_set_or_to_its_person_alone(
 ) -> None:
     heard(tx, THERE, "direct", person_audience(BLUESKY))
     given = replace(wanted(place, scope.audience), person=person)
-    kept = reminding.plan(tx, given, "in 20 minutes", (person,), "UTC", NOW)
+    kept = reminder_scheduling.plan(tx, given, "in 20 minutes", (person,), "UTC", NOW)
     fired = firing(tx, kept)
     says().remind(tx, fired)
     says().remind(tx, fired)
@@ -180,7 +180,7 @@ def test_what_quiet_hours_will_hold_back_is_listed_when_they_end(tx: Tx) -> None
     person_settings.put(tx, (ANN,), Times("Europe/Vienna", "22:30", "07:00"), NOW)
     for text, when, urgent in (("pills", "at 23:00", False), ("oven", "at 23:30", True), ("tea", "at 21:00", False)):
         planned(tx, f"today {when}", replace(wanted(), text=text, urgent=urgent))
-    found = reminding.listing(tx, ALONE, (ANN,), "UTC")
+    found = reminder_scheduling.listing(tx, ALONE, (ANN,), "UTC")
     clocks = [(each.reminder.text, each.next_at and f"{each.next_at:%a %H:%M}") for each in found]
     assert clocks == [("tea", "Mon 20:00"), ("oven", "Mon 22:30"), ("pills", "Tue 06:00")]
 
@@ -189,24 +189,24 @@ def test_each_time_of_one_that_repeats_is_known_also_after_it_was_moved_once(tx:
     person_settings.put(tx, (ANN,), Times("UTC", "18:30", "21:00"), NOW)
     kept = planned(tx, "every day at 18:00")
     planned(tx, "every Tuesday at 19:00", replace(wanted(), text="yoga"))
-    reminding.snooze(tx, kept.reminder, NOW + timedelta(days=1, hours=8), NOW)
-    found = reminding.occurrences(tx, ALONE, (ANN,), "UTC", NOW + timedelta(days=3))
+    reminder_scheduling.snooze(tx, kept.reminder, NOW + timedelta(days=1, hours=8), NOW)
+    found = reminder_scheduling.occurrences(tx, ALONE, (ANN,), "UTC", NOW + timedelta(days=3))
     clocks = [(each.text, f"{at:%a %H:%M}") for at, each in sorted(found, key=lambda each: each[0])]
     assert clocks == [("yoga", "Tue 21:00"), ("call mum", "Tue 21:00"), ("call mum", "Wed 18:00")]
-    assert reminding.occurrences(tx, ALONE, (ANN,), "UTC", NOW + timedelta(hours=1)) == []
-    assert reminding.occurrences(tx, Scope(GUILD), (ANN,), "UTC", NOW + timedelta(days=3)) == []
+    assert reminder_scheduling.occurrences(tx, ALONE, (ANN,), "UTC", NOW + timedelta(hours=1)) == []
+    assert reminder_scheduling.occurrences(tx, Scope(GUILD), (ANN,), "UTC", NOW + timedelta(days=3)) == []
 
 
 def test_reminders_with_the_same_text_are_offered_with_their_times(tx: Tx) -> None:
     for when in ("tomorrow at 7", "tomorrow at 8"):
         planned(tx, when)
-    found = reminding.listing(tx, ALONE, (ANN,), "UTC")
+    found = reminder_scheduling.listing(tx, ALONE, (ANN,), "UTC")
     with pytest.raises(
         Refused, match=r"Choose one: \d{6}: call mum, [^;]*\b0?7:00[^;]*; \d{6}: call mum, .*\b0?8:00"
     ) as refused:
-        reminding.find(found, "call mum", "UTC")
+        reminder_scheduling.find(found, "call mum", "UTC")
     with pytest.raises(Refused, match=r"^There is no open reminder “dad” here\."):
-        reminding.find(found, "dad", "UTC")
+        reminder_scheduling.find(found, "dad", "UTC")
     assert str(refused.value).count("call mum") == 3
 
 
@@ -431,7 +431,7 @@ def test_who_opted_out_is_told_nothing_ever_again(tx: Tx) -> None:
 
 def test_what_nobody_acknowledges_is_said_once_more_and_no_more(tx: Tx) -> None:
     def listed() -> list[str]:
-        return [reminding.status_words(each) for each in reminders.listing(tx, ALONE, (ANN,))]
+        return [reminder_scheduling.status_words(each) for each in reminders.listing(tx, ALONE, (ANN,))]
 
     kept = planned(tx)
     assert listed() == [""]
@@ -451,11 +451,11 @@ def test_what_is_done_is_not_said_again(tx: Tx) -> None:
     says().remind(tx, firing(tx, kept))
     again = firing(tx, kept, suffix="again")
     found = stored(tx, kept)
-    reminding.finish(tx, found, NOW)
+    reminder_scheduling.finish(tx, found, NOW)
     says().remind(tx, again)
     assert len([text for _place, text, _audience in out(tx) if "Still" in text]) == 0
     with pytest.raises(Refused, match="already done"):
-        reminding.snooze(tx, replace(found, status=Status.DONE), NOW + timedelta(minutes=10), NOW)
+        reminder_scheduling.snooze(tx, replace(found, status=Status.DONE), NOW + timedelta(minutes=10), NOW)
 
 
 def test_a_snooze_comes_once_however_often_it_is_pressed(tx: Tx) -> None:
@@ -463,7 +463,7 @@ def test_a_snooze_comes_once_however_often_it_is_pressed(tx: Tx) -> None:
     says().remind(tx, firing(tx, kept))
     tx.run("UPDATE outbox SET status = 'sent'")
     for _ in range(3):
-        reminding.snooze(tx, stored(tx, kept), NOW + timedelta(minutes=31), NOW + timedelta(minutes=21))
+        reminder_scheduling.snooze(tx, stored(tx, kept), NOW + timedelta(minutes=31), NOW + timedelta(minutes=21))
     due = tx.all("SELECT id, next_at FROM jobs WHERE id GLOB '*:later' OR id GLOB '*:again'")
     assert [row["next_at"] for row in due] == [to_text(NOW + timedelta(minutes=31))]
     says().remind(tx, firing(tx, kept, suffix="later"))
@@ -489,11 +489,11 @@ def test_a_snoozed_message_shows_the_new_time_in_its_language_and_one_that_is_do
     kept = planned(tx, "every day at 12:20")
     ReminderJob(replace(messages(), spoken=lambda _person: "de")).remind(tx, firing(tx, kept))
     tx.run("UPDATE outbox SET status = 'sent'")
-    reminding.snooze(tx, stored(tx, kept), NOW + timedelta(minutes=31), NOW + timedelta(minutes=21))
+    reminder_scheduling.snooze(tx, stored(tx, kept), NOW + timedelta(minutes=31), NOW + timedelta(minutes=21))
     assert out(tx)[1][1].startswith("⏰ call mum (verschoben auf <t:1772454660:f>")
     assert told(tx, kept)[1].detail == EditDetail(told(tx, kept)[0].key), "without buttons"
-    reminding.finish(tx, stored(tx, kept), NOW + timedelta(minutes=22))
-    reminding.snooze(tx, stored(tx, kept), NOW + timedelta(minutes=33), NOW + timedelta(minutes=23))
+    reminder_scheduling.finish(tx, stored(tx, kept), NOW + timedelta(minutes=22))
+    reminder_scheduling.snooze(tx, stored(tx, kept), NOW + timedelta(minutes=33), NOW + timedelta(minutes=23))
     assert [text for _place, text, _audience in out(tx)][2:] == ["✓ ⏰ call mum"]
 
 
@@ -501,10 +501,10 @@ def test_the_snoozed_message_of_a_repeating_reminder_keeps_its_time_when_the_nex
     kept = planned(tx, "every day at 12:20")
     says().remind(tx, firing(tx, kept))
     tx.run("UPDATE outbox SET status = 'sent'")
-    reminding.snooze(tx, stored(tx, kept), NOW + timedelta(minutes=31), NOW + timedelta(minutes=21))
+    reminder_scheduling.snooze(tx, stored(tx, kept), NOW + timedelta(minutes=31), NOW + timedelta(minutes=21))
     says().remind(tx, firing(tx, kept, suffix="later"))
     tx.run("UPDATE outbox SET status = 'sent'")
-    reminding.finish(tx, stored(tx, kept), NOW + timedelta(minutes=32))
+    reminder_scheduling.finish(tx, stored(tx, kept), NOW + timedelta(minutes=32))
     first, snoozed, *later = [text for _place, text, _audience in out(tx)]
     assert (first, snoozed[:26]) == ("⏰ call mum", "⏰ call mum (snoozed until ")
     assert later == ["⏰ call mum", "✓ ⏰ call mum"]
@@ -536,14 +536,14 @@ def test_what_is_snoozed_before_it_is_due_rings_once_for_that(
     tx: Tx, when: str, snoozed: int, rings: list[str]
 ) -> None:
     kept = planned(tx, when, replace(wanted(), escalate_minutes=0))
-    reminding.snooze(tx, kept.reminder, NOW + timedelta(minutes=snoozed), NOW)
+    reminder_scheduling.snooze(tx, kept.reminder, NOW + timedelta(minutes=snoozed), NOW)
     assert ring(tx, NOW + timedelta(hours=31)) == rings
 
 
 def test_one_that_repeats_goes_on_after_it_is_done(tx: Tx) -> None:
     kept = planned(tx, "every day at 18:00")
     says().remind(tx, firing(tx, kept))
-    reminding.finish(tx, stored(tx, kept), NOW)
+    reminder_scheduling.finish(tx, stored(tx, kept), NOW)
     assert stored(tx, kept).status is Status.WAITING
     assert jobs.get(tx, reminders.job_id(kept.reminder.id)) is not None
 
@@ -594,7 +594,7 @@ def test_done_takes_the_buttons_from_all_that_was_said_of_it(tx: Tx) -> None:
     says().remind(tx, firing(tx, kept))
     says().remind(tx, firing(tx, kept, suffix="again"))
     tx.run("UPDATE outbox SET status = 'sent'")
-    reminding.finish(tx, stored(tx, kept), NOW)
+    reminder_scheduling.finish(tx, stored(tx, kept), NOW)
     assert [text for _place, text, _audience in out(tx)[2:]] == ["✓ ⏰ call mum", "✓ ⏰ Still open: call mum"]
     details = [json.loads(row["detail"]) for row in tx.all("SELECT detail FROM outbox ORDER BY id")][2:]
     assert [list(detail) for detail in details] == [["type", "edits"]] * 2  # no buttons any more

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeAlias
 
-from bot.agents.permissions.who_may import Selves
+from bot.agents.permissions.roles_and_rights import Selves
 from bot.services.transactions import commit
 from memory.people import hidden_people, privacy_choices
 from memory.people.privacy_choices import PrivacyChoice

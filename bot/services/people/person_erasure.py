@@ -1,9 +1,9 @@
 """Erases a person everywhere: started durably, resumed after a crash, finished with a receipt.
 
-One erasure runs at a time. In each constellation it is one transaction (`memory.erasure.one_constellation`) over the
-tables that `memory.erasure.personal_tables` lists; then the file is rewritten without free pages, its log is emptied,
-and finally every file of the data folder is searched for words of the person that were sampled before. The samples are
-kept only in memory, so a job resumed after a crash may have none.
+One erasure runs at a time. In each constellation it is one transaction (`memory.erasure.person_in_one_constellation`)
+over the tables that `memory.erasure.personal_tables` lists; then the file is rewritten without free pages, its log is
+emptied, and finally every file of the data folder is searched for words of the person that were sampled before. The
+samples are kept only in memory, so a job resumed after a crash may have none.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from bot.config.templates import beginning_texts
 from bot.errors import UserError
 from bot.storage_retry import until_stored
 from memory.erasure import byte_search, personal_tables
-from memory.erasure.one_constellation import ErasureResult, compact, empty_log, erase_here
+from memory.erasure.person_in_one_constellation import ErasureResult, compact, empty_log, erase_here
 from memory.queue import outbox
 from memory.store import erasure_records
 from memory.store.clock import Clock, to_text
@@ -39,7 +39,7 @@ _RECEIPT = commit_point("privacy.receipt")
 _LOG_SECONDS = 10.0  # to empty a log that a reader holds; each try may wait as long as a write
 _LOG_PAUSE = 0.1
 
-_log = Log("bot.services.people.erasure_everywhere")
+_log = Log("bot.services.people.person_erasure")
 
 
 Reloaded: TypeAlias = Callable[[], Awaitable[None]]

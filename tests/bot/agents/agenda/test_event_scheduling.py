@@ -4,11 +4,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bot.agents.agenda import calendar_events
-from bot.agents.agenda.calendar_events import EventJob, EventTimes
-from bot.agents.agenda.reminders import send_privately
+from bot.agents.agenda import event_scheduling
+from bot.agents.agenda.event_scheduling import EventJob, EventTimes
+from bot.agents.agenda.reminder_scheduling import send_privately
 from memory import jobs
-from memory.agenda import calendar_events as appointments
+from memory.agenda import calendar_events
 from memory.agenda.calendar_events import Event
 from memory.people import person_settings
 from memory.people.audience import Audience, Scope, Trust
@@ -20,22 +20,22 @@ from memory.store.ids import ConstellationId, PlaceId
 from memory.store.records import replace
 from scheduler import triggers
 from scheduler.job_kinds import DueJob
-from tests.bot.agents.agenda.test_reminders import ALONE, ANN, DIRECT, GUILD, HALL, NOW, messages, out, tx
+from tests.bot.agents.agenda.test_reminder_scheduling import ALONE, ANN, DIRECT, GUILD, HALL, NOW, messages, out, tx
 from texts import timestamp
 
 __all__ = ["tx"]
 
 
-def kept(tx: Tx, when: str, minutes: int = 15, ends: str = "") -> appointments.Event:
-    return calendar_events.plan(tx, dinner(), EventTimes(when, ends, minutes), (ANN,), "UTC", NOW)
+def kept(tx: Tx, when: str, minutes: int = 15, ends: str = "") -> calendar_events.Event:
+    return event_scheduling.plan(tx, dinner(), EventTimes(when, ends, minutes), (ANN,), "UTC", NOW)
 
 
 def dinner(place: PlaceId = DIRECT, audience: Audience = ALONE.audience) -> Event:
     return Event("dinner", ANN, place, audience, Trust.APPROVED)
 
 
-def fired(tx: Tx, event: appointments.Event, now: datetime | None = None) -> DueJob:
-    job = jobs.get(tx, appointments.job_id(event.id))
+def fired(tx: Tx, event: calendar_events.Event, now: datetime | None = None) -> DueJob:
+    job = jobs.get(tx, calendar_events.job_id(event.id))
     assert job is not None
     assert job.next_at is not None
     return DueJob(job, ConstellationId("con_1"), job.next_at, now or job.next_at)
@@ -71,9 +71,9 @@ def test_quiet_hours_hold_it_back(tx: Tx) -> None:
 def test_on_bluesky_an_event_is_written_down_and_nobody_reminded(tx: Tx) -> None:
     there, when = dinner(PlaceId("bluesky:at://did:plc:7/post/1")), "today at 18:00"
     with pytest.raises(Refused, match="Ask me on Discord"):
-        calendar_events.plan(tx, there, EventTimes(when), (ANN,), "UTC", NOW)
-    event = calendar_events.plan(tx, there, EventTimes(when, minutes=-1), (ANN,), "UTC", NOW)
-    assert jobs.get(tx, appointments.job_id(event.id)) is None
+        event_scheduling.plan(tx, there, EventTimes(when), (ANN,), "UTC", NOW)
+    event = event_scheduling.plan(tx, there, EventTimes(when, minutes=-1), (ANN,), "UTC", NOW)
+    assert jobs.get(tx, calendar_events.job_id(event.id)) is None
 
 
 def test_what_is_cancelled_or_of_somebody_who_opted_out_is_not_announced(tx: Tx) -> None:
@@ -82,7 +82,7 @@ def test_what_is_cancelled_or_of_somebody_who_opted_out_is_not_announced(tx: Tx)
     assert EventJob(messages(opted_out=True)).announce(tx, firing).detail == "the person opted out"
     assert EventJob(messages()).announce(tx, firing).detail == "no longer needed"
     assert out(tx) == []
-    assert jobs.get(tx, appointments.job_id(event.id)) is None
+    assert jobs.get(tx, calendar_events.job_id(event.id)) is None
 
 
 def test_an_announcement_that_is_not_sent_yet_is_withdrawn_when_the_event_is_cancelled(tx: Tx) -> None:
@@ -90,12 +90,12 @@ def test_an_announcement_that_is_not_sent_yet_is_withdrawn_when_the_event_is_can
         EventJob(messages()).announce(tx, fired(tx, event))
         if sent:
             tx.run("UPDATE outbox SET status = 'sent' WHERE status = 'pending'")
-        appointments.cancel(tx, event, NOW)
+        calendar_events.cancel(tx, event, NOW)
     assert [row["status"] for row in tx.all("SELECT status FROM outbox ORDER BY id")] == ["withdrawn", "sent"]
 
 
 def test_what_a_channel_does_not_take_is_said_to_its_person_alone_once(tx: Tx) -> None:
-    event = calendar_events.plan(tx, dinner(HALL, GUILD), EventTimes("today at 18:00"), (ANN,), "UTC", NOW)
+    event = event_scheduling.plan(tx, dinner(HALL, GUILD), EventTimes("today at 18:00"), (ANN,), "UTC", NOW)
     EventJob(messages()).announce(tx, fired(tx, event))
     (row,) = outbox.of_prefix(tx, "event/")
     outbox.mark_closed(tx, row.id, outbox.Status.FAILED, "the channel does not exist any more")
@@ -115,11 +115,11 @@ def test_what_comes_is_listed_in_order_where_it_may_be_spoken_of(tx: Tx) -> None
     kept(tx, "every day at 20:00")
     kept(tx, "today at 18:00")
     shared = replace(dinner(HALL, GUILD), title="breakfast")
-    calendar_events.plan(tx, shared, EventTimes("tomorrow at 9"), (ANN,), "UTC", NOW)
-    alone = calendar_events.upcoming(appointments.listing(tx, ALONE, (ANN,)), NOW)
+    event_scheduling.plan(tx, shared, EventTimes("tomorrow at 9"), (ANN,), "UTC", NOW)
+    alone = event_scheduling.upcoming(calendar_events.listing(tx, ALONE, (ANN,)), NOW)
     assert [f"{at:%d %H:%M}" for at, _event in alone] == ["02 18:00", "02 20:00"]
-    assert [each.title for each in appointments.listing(tx, Scope(GUILD), (ANN,))] == ["breakfast"]
-    assert calendar_events.upcoming(appointments.listing(tx, Scope(GUILD), (ANN,)), NOW + timedelta(days=3)) == []
+    assert [each.title for each in calendar_events.listing(tx, Scope(GUILD), (ANN,))] == ["breakfast"]
+    assert event_scheduling.upcoming(calendar_events.listing(tx, Scope(GUILD), (ANN,)), NOW + timedelta(days=3)) == []
 
 
 @pytest.mark.parametrize(
@@ -135,11 +135,11 @@ def test_what_comes_is_listed_in_order_where_it_may_be_spoken_of(tx: Tx) -> None
 )
 def test_a_moved_event_lasts_as_long_and_is_announced_as_early(tx: Tx, when: str, at: str, ends: str) -> None:
     before = kept(tx, "today at 18:00", 30, "20:00")
-    moved = calendar_events.move(tx, before, when, (ANN,), "UTC", NOW)
-    assert appointments.listing(tx, ALONE, (ANN,)) == [moved]
+    moved = event_scheduling.move(tx, before, when, (ANN,), "UTC", NOW)
+    assert calendar_events.listing(tx, ALONE, (ANN,)) == [moved]
     assert moved.ends_at is not None
     assert [f"{each:%d %H:%M}" for each in (moved.starts_at, moved.ends_at)] == [at, ends]
-    assert jobs.get(tx, appointments.job_id(before.id)) is None
+    assert jobs.get(tx, calendar_events.job_id(before.id)) is None
     assert fired(tx, moved).due == moved.starts_at - timedelta(minutes=30)
 
 
@@ -153,8 +153,8 @@ def test_a_moved_event_lasts_as_long_and_is_announced_as_early(tx: Tx, when: str
 )
 def test_an_event_that_repeats_is_moved_by_saying_how_from_now_on(tx: Tx, when: str, clocks: str) -> None:
     before = kept(tx, "every day at 18:00", ends="19:00")
-    moved = calendar_events.move(tx, before, when, (ANN,), "UTC", NOW)
-    told = calendar_events.on_clocks(moved.starts_at, moved, "UTC")
+    moved = event_scheduling.move(tx, before, when, (ANN,), "UTC", NOW)
+    told = event_scheduling.on_clocks(moved.starts_at, moved, "UTC")
     assert told.startswith(f"Thu, Mar 5, 2026, {clocks} UTC, every")
 
 
@@ -169,8 +169,8 @@ def test_an_event_that_repeats_is_moved_by_saying_how_from_now_on(tx: Tx, when: 
 def test_an_event_that_cannot_be_moved_stays(tx: Tx, begins: str, when: str, why: str) -> None:
     before = kept(tx, begins)
     with pytest.raises(Refused, match=why):
-        calendar_events.move(tx, before, when, (ANN,), "UTC", NOW)
-    assert appointments.listing(tx, ALONE, (ANN,)) == [before]
+        event_scheduling.move(tx, before, when, (ANN,), "UTC", NOW)
+    assert calendar_events.listing(tx, ALONE, (ANN,)) == [before]
 
 
 @pytest.mark.parametrize(
@@ -214,8 +214,8 @@ def test_a_list_shows_when_events_end_and_how_they_repeat_on_the_clocks_of_their
     evening = kept(tx, "every monday at 18:00", ends="at 19:30")
     night = kept(tx, "today at 23:00", ends="tomorrow at 02:00")
     plain = kept(tx, "today at 20:00")
-    coming = calendar_events.upcoming([evening, night, plain], NOW, 1)
-    assert calendar_events.lines(coming, "Europe/Vienna") == [
+    coming = event_scheduling.upcoming([evening, night, plain], NOW, 1)
+    assert event_scheduling.lines(coming, "Europe/Vienna") == [
         f"- Mon, Mar 2, 2026, 6:00 PM–7:30 PM dinner (every Monday) `{evening.id}`",
         f"- Mon, Mar 2, 2026, 8:00 PM dinner `{plain.id}`",
         f"- Mon, Mar 2, 2026, 11:00 PM to Tue, Mar 3, 2026, 2:00 AM dinner `{night.id}`",

@@ -12,9 +12,9 @@ import pytest
 
 from bot.agents.owner_notices import Notices
 from bot.agents.permissions.approval_requests import Broker, Terms
-from bot.agents.permissions.who_may import People
-from bot.runtime import delivery as delivery
-from bot.runtime.delivery import MAX_ATTEMPTS, DeliveryDeps, DeliveryWorker
+from bot.agents.permissions.roles_and_rights import People
+from bot.runtime import outbox_delivery
+from bot.runtime.outbox_delivery import MAX_ATTEMPTS, DeliveryDeps, DeliveryWorker
 from memory.people.audience import Scope, Trust, guild_audience
 from memory.queue import messages, outbox, turns
 from memory.queue.message_files import Image
@@ -30,7 +30,7 @@ from tests.bot.parts import ANN, HALL, OLGA, Fate, MovableClock, Platform, direc
 from tests.memory.parts import spoken
 
 T = TypeVar("T")
-SETUP = commit_point("test_delivery.setup")
+SETUP = commit_point("test_outbox_delivery.setup")
 GUILD = guild_audience(GuildId("discord:guild"))
 OWNERS = direct(OLGA).id
 STAR = AgentId("agt_star")
@@ -85,7 +85,7 @@ class Post:
             found = await self.write(partial(outbox.mark_sending, identifier=row, now=self.clock()))
             assert found is not None
             if row in arrived:
-                await self.platform.send(delivery.to_delivery(found))
+                await self.platform.send(outbox_delivery.to_delivery(found))
         self.platform.sends.clear()
 
     async def row(self, identifier: OutboxId) -> OutRow:
@@ -163,7 +163,7 @@ async def test_a_row_that_waits_is_not_written(post: Post, monkeypatch: pytest.M
     await post.put("a")
     monkeypatch.setattr(post.database, "write", noted)
     monkeypatch.setattr(DeliveryWorker, "wake", lambda _self: None)
-    monkeypatch.setattr(delivery, "_LONGEST_PAUSE", 0.002)
+    monkeypatch.setattr(outbox_delivery, "_LONGEST_PAUSE", 0.002)
     await post.run()
     assert points.count("outbox.sending") == 2, "for each attempt"
 
@@ -182,7 +182,7 @@ async def test_an_answer_that_got_lost_is_asked_for_again_with_the_same_nonce(po
 async def test_what_never_gets_an_answer_does_not_block_its_place_for_ever(
     post: Post, monkeypatch: pytest.MonkeyPatch, *, has_nonce: bool, edits: bool
 ) -> None:
-    monkeypatch.setattr(delivery, "_GIVE_UP", timedelta(minutes=3))
+    monkeypatch.setattr(outbox_delivery, "_GIVE_UP", timedelta(minutes=3))
     shown = await post.put("card")
     await post.run()
     row = await post.put("a", "never", detail=EditDetail("card") if edits else TextDetail())
@@ -208,7 +208,7 @@ async def test_what_never_gets_an_answer_does_not_block_its_place_for_ever(
 
 async def test_what_never_works_is_given_up_and_the_owner_is_told_once(post: Post) -> None:
     row, after = await post.put("a"), await post.put("b", "next")
-    post.platform.fates.extend([DeliveryFailed("busy", retry_after=1)] * delivery.MAX_ATTEMPTS)
+    post.platform.fates.extend([DeliveryFailed("busy", retry_after=1)] * outbox_delivery.MAX_ATTEMPTS)
     await post.run()
     assert await post.states(row, after) == [Status.FAILED, Status.SENT]
     told = f"An answer in {HALL.id} was not delivered: busy. {AGAIN}"
@@ -270,7 +270,7 @@ async def test_where_the_history_cannot_be_read_nobody_can_tell_and_nothing_is_s
     post.platform.readable = False
     post.clock.forward(61)
     await post.run()
-    assert len(post.platform.finds) == delivery.MAX_ATTEMPTS
+    assert len(post.platform.finds) == outbox_delivery.MAX_ATTEMPTS
     assert await post.states(row, after) == [Status.UNKNOWN, Status.SENT]
     assert await post.notices() == [
         f"An answer in {HALL.id} may or may not have been delivered: the history there cannot be read (forbidden). "

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from bot.agents.agenda.reminders import send_privately
+from bot.agents.agenda.reminder_scheduling import send_privately
 from bot.agents.owner_notices import Notices
 from bot.agents.permissions.approval_requests import Broker
 from memory.people.audience import OWNER, Scope
@@ -52,7 +52,7 @@ _FIRST_BROKEN = 1.0  # seconds until such a row is retried; doubled after each f
 _LONGEST_OUTAGE = 120.0  # seconds between attempts while the platform cannot be reached; doubled until then
 _GIVE_UP = timedelta(minutes=30)  # for unclear sends of one row that the history never shows
 
-_log = Log("bot.runtime.delivery")
+_log = Log("bot.runtime.outbox_delivery")
 
 
 class DeliveryDeps(Struct, frozen=True):

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from bot.agents.permissions import approval_rules, who_may
+from bot.agents.permissions import calls_needing_approval, roles_and_rights, who_may_approve
 from bot.agents.permissions.approval_cards import person_name
-from bot.agents.permissions.approval_rules import Caution
-from bot.agents.permissions.who_may import Action, Approver, Change, MemoryRights, People, Rank, role_identity
+from bot.agents.permissions.calls_needing_approval import Caution
+from bot.agents.permissions.roles_and_rights import Action, Approver, Change, MemoryRights, People, Rank, role_identity
 from memory.people.audience import OWNER, PUBLIC, Scope, Trust, person_audience
 from memory.permission_requests import Kind, Need
 from memory.store.ids import PersonId
@@ -33,19 +33,19 @@ TURN = a_turn(person=ANN, scope=Scope(person_audience(ANN)), trust=Trust.APPROVE
     ],
 )
 def test_a_rank_comes_from_ids_and_the_roles_of_this_guild(who: Approver, rank: Rank) -> None:
-    assert who_may.rank_of(PEOPLE, who) is rank
+    assert roles_and_rights.rank_of(PEOPLE, who) is rank
 
 
 def test_who_is_more_may_do_all_that_who_is_less_may() -> None:
     ranks = [Approver(OWNER_ID), Approver(ADMIN), Approver(ANN)]
     for action in Action:
-        allowed = [who_may.may(PEOPLE, who, action) for who in ranks]
+        allowed = [roles_and_rights.may(PEOPLE, who, action) for who in ranks]
         assert allowed == sorted(allowed, reverse=True)
         assert allowed[0]
 
 
 def test_without_configuration_nobody_is_in_charge() -> None:
-    assert not who_may.may(People(()), Approver(PersonId("")), Action.PERMITS)
+    assert not roles_and_rights.may(People(()), Approver(PersonId("")), Action.PERMITS)
 
 
 def test_the_documents_show_the_table() -> None:
@@ -65,23 +65,25 @@ def test_the_documents_show_the_table() -> None:
     ],
 )
 def test_who_is_asked(need: Need, expected: tuple[tuple[str, ...], int]) -> None:
-    assert approval_rules.approvers(PEOPLE, need, TURN) == expected
+    assert who_may_approve.approvers(PEOPLE, need, TURN) == expected
 
 
 def test_a_turn_of_nobody_asks_nobody_in_person() -> None:
     turn = replace(TURN, person=None, scope=Scope(OWNER))
-    assert approval_rules.approvers(PEOPLE, Need(Kind.SOURCE, "place", ""), turn)[0] == ()
-    assert approval_rules.approvers(PEOPLE, Need(Kind.EDIT, "block", ""), turn)[0] == PEOPLE.in_charge
+    assert who_may_approve.approvers(PEOPLE, Need(Kind.SOURCE, "place", ""), turn)[0] == ()
+    assert who_may_approve.approvers(PEOPLE, Need(Kind.EDIT, "block", ""), turn)[0] == PEOPLE.in_charge
 
 
 @pytest.mark.parametrize("trust", list(Trust))
 def test_less_trust_than_a_tool_takes_asks_and_never_refuses(trust: Trust) -> None:
-    need = approval_rules.call_needs(replace(TURN, trust=trust), "bell", frozenset(), Caution(trusted=Trust.AGENT))
+    need = calls_needing_approval.call_needs(
+        replace(TURN, trust=trust), "bell", frozenset(), Caution(trusted=Trust.AGENT)
+    )
     assert (need is None) is (trust >= Trust.AGENT)
 
 
 def test_a_rule_asks_whoever_it_is() -> None:
-    need = approval_rules.call_needs(
+    need = calls_needing_approval.call_needs(
         replace(TURN, trust=Trust.OWNER), "bell", frozenset({"bell"}), Caution(once_only=True)
     )
     assert need is not None
@@ -112,7 +114,9 @@ EVERY = tuple(Change)
     ],
 )
 def test_who_may_change_a_memory(who: PersonId, held: MemoryRights, allowed: set[Change]) -> None:
-    assert {each for each in Change if not who_may.change_refusal(PEOPLE, Approver(who), each, held)} == allowed
+    assert {
+        each for each in Change if not roles_and_rights.change_refusal(PEOPLE, Approver(who), each, held)
+    } == allowed
 
 
 def test_a_person_is_all_accounts_that_are_linked_and_the_owner_all_that_are_configured() -> None:
@@ -126,7 +130,7 @@ def test_a_person_is_all_accounts_that_are_linked_and_the_owner_all_that_are_con
     for each in (bob, terminal, OWNER_ID):
         assert people.selves(each)[0] == each
         assert set(people.selves(each)) == {bob, terminal, OWNER_ID}
-    assert who_may.rank_of(people, Approver(bob)) is Rank.PERSON, "a link gives no rights"
+    assert roles_and_rights.rank_of(people, Approver(bob)) is Rank.PERSON, "a link gives no rights"
 
 
 def test_who_decided_is_named_by_handle_and_on_discord_by_a_mention() -> None:

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from msgspec import Struct, field
 
-from memory.people.access import Rule
+from memory.people.admission_and_pairing import Rule
 from memory.people.audience import Trust
 from memory.queue.payloads import Quotation
 from sources.discord.places import ChannelInfo

@@ -1,4 +1,5 @@
-"""Who was let in or shut out, and pairing codes, as rows; `bot.services.people.access` decides and asks.
+"""Who was let in or shut out, and pairing codes, as rows; `bot.services.people.admission_of_strangers` decides and
+asks.
 
 A subject is a person ("discord:1234"), a role ("discord:role:77") or a guild ("discord:guild:10"). What a stranger
 wrote is not stored: a code's row holds only who asked, under which name, and when.

@@ -1,6 +1,6 @@
 """Erasing a person from one constellation: one unit of work over every registered store.
 
-`bot.services.people.erasure_everywhere` does this in all constellations, rewrites the files and looks for what is left.
+`bot.services.people.person_erasure` does this in all constellations, rewrites the files and looks for what is left.
 
 Besides the person's own rows it erases what is recorded as derived from them: what agents said and wrote in the turns
 that answered the person, and what tools quoted of them in other turns. A running turn is ended (the person's own) or

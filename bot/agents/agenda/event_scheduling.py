@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from msgspec import Struct
 
 from bot.agents.agenda.personal_messages import PersonalMessages
-from bot.agents.agenda.reminders import clock_text, lateness, repetition, require_speaking_later
+from bot.agents.agenda.reminder_scheduling import clock_text, lateness, repetition, require_speaking_later
 from bot.agents.agenda.tasks import find_one
 from memory import jobs
 from memory.agenda import calendar_events

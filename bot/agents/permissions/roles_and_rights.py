@@ -1,6 +1,6 @@
 """The owner and admins, the commands of each role, and who may change which memory.
 
-Pure functions over plain values. `approval_rules.py` decides which calls of agents need approval. A test compares the
+Pure functions over plain values. `who_may_approve.py` decides who may approve calls of agents. A test compares the
 table in `docs/permissions.md` with this module.
 """
 

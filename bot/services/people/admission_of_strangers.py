@@ -19,7 +19,7 @@ from pydantic import Field
 from bot.agents.owner_notices import Notices
 from bot.agents.permissions.approval_cards import person_name
 from bot.agents.permissions.approval_requests import Terms
-from bot.agents.permissions.who_may import Action, Approver
+from bot.agents.permissions.roles_and_rights import Action, Approver
 from bot.config import Config
 from bot.errors import UserError
 from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller
@@ -27,8 +27,8 @@ from bot.services.names import unnamed
 from bot.services.registry import CHANGES, Arguments, Options, Param, Role, Suggestions, operation, suggestions
 from bot.services.results import ActionReport, Listing, Markdown, Markup, Row, report
 from bot.services.transactions import commit
-from memory.people import access
-from memory.people.access import PairingRequest, Rule
+from memory.people import admission_and_pairing
+from memory.people.admission_and_pairing import PairingRequest, Rule
 from memory.people.audience import OWNER, Audience, Scope, person_audience
 from memory.people.identities import audience_called, person_called
 from memory.queue import inbox, outbox
@@ -62,7 +62,7 @@ _NOT_OPEN = gettext_noop(
 )
 _FORGETS = Options(changes=True, formerly=("pair.revoke",))
 _BUTTON = Options(changes=True, via=DISCORD_ONLY, offered=False)
-_log = Log("bot.services.people.access")
+_log = Log("bot.services.people.admission_of_strangers")
 
 
 def new_code() -> str:
@@ -169,7 +169,7 @@ class Access:
 
     async def load(self) -> None:
         """Read the stored decisions, also after an erasure."""
-        found = await self.database.read(access.rules)
+        found = await self.database.read(admission_and_pairing.rules)
         self.rules.clear()
         self.rules |= {each.subject: each.rule for each in found}
 
@@ -194,14 +194,14 @@ class Access:
         now, stranger = self.clock(), unknown.speaker
 
         def work(tx: Tx) -> PairingRequest | None:
-            found = access.request_pairing(tx, stranger.id, stranger.name, new_code(), now)
+            found = admission_and_pairing.request_pairing(tx, stranger.id, stranger.name, new_code(), now)
             if found is not None:
                 _say(tx, f"pair/{found.person}/{to_text(now)}", unknown.place, found.person, _asked_in(found), now)
                 self._show_owner(tx, unknown, now)
             return found
 
         request = await self.database.write(_PAIRING, work)
-        self._told.put(stranger.id, now + access.CODE_LIFE)
+        self._told.put(stranger.id, now + admission_and_pairing.CODE_LIFE)
         if request is not None:
             _log.info("pairing_requested", person=stranger.id, until=to_text(request.expires_at))
             self.resume()
@@ -226,7 +226,7 @@ class Access:
 
     @operation("pair.list", "List pairing requests", Action.PEOPLE)
     def list_waiting(self, rows: Rows, _caller: Caller) -> Listing[WaitingRow]:
-        most, found = access.MOST_OPEN, access.waiting(rows, self.clock())
+        most, found = admission_and_pairing.MOST_OPEN, admission_and_pairing.waiting(rows, self.clock())
         full = _("The list is full ({MOST_OPEN}). Others get no code until there is room.", MOST_OPEN=most)
         more = full if len(found) >= most else ""
         return Listing.of(map(WaitingRow.from_record, found), _("There are no pairing requests."), more)
@@ -236,7 +236,7 @@ class Access:
         now, wanted = self.clock(), read_code(code)
 
         def work(tx: Tx) -> PairingRequest | None:
-            found = access.redeem(tx, wanted, caller.person, now)
+            found = admission_and_pairing.redeem(tx, wanted, caller.person, now)
             if found is not None:
                 key = f"paired/{found.person}/{to_text(now)}"
                 _say(tx, key, self.terms.private(found.person), found.person, _(_LET_IN), now)
@@ -280,12 +280,12 @@ class Access:
         now, person = self.clock(), PersonId(subject)
 
         def work(tx: Tx) -> None:
-            if told is not None and access.open_request(tx, person) is None:  # the first answer counts
+            if told is not None and admission_and_pairing.open_request(tx, person) is None:  # the first answer counts
                 raise Refused(_(_NOT_OPEN))
             if rule is None:
-                access.ignore(tx, person)
+                admission_and_pairing.ignore(tx, person)
             else:
-                access.set_rule(tx, subject, rule, caller.person, now)
+                admission_and_pairing.set_rule(tx, subject, rule, caller.person, now)
             if told:
                 _say(tx, f"paired/{person}/{to_text(now)}", self.terms.private(person), person, _(told), now)
             self._close_card(tx, subject, shown, now)
@@ -299,7 +299,7 @@ class Access:
     def list_people(self, rows: Rows, _caller: Caller) -> Listing[RuleRow]:
         given = sorted(self.configured.items())
         configured = (RuleRow(subject=subject, rule=rule, via="configuration") for subject, rule in given)
-        ruled = map(RuleRow.from_record, access.rules(rows))
+        ruled = map(RuleRow.from_record, admission_and_pairing.rules(rows))
         named = (row.model_copy(update={"server": _server(rows, row.subject)}) for row in (*ruled, *configured))
         return Listing.of(named, _("Nobody has been allowed or blocked by name."))
 
@@ -330,7 +330,8 @@ class Access:
         now, who = self.clock(), await self.looked_up(who)
 
         def work(tx: Tx) -> tuple[bool, bool]:
-            ruled, waited = access.drop_rule(tx, who), access.withdraw(tx, PersonId(who), now)
+            ruled = admission_and_pairing.drop_rule(tx, who)
+            waited = admission_and_pairing.withdraw(tx, PersonId(who), now)
             if ruled:
                 self._close_card(tx, who, _("{who} is no longer allowed or blocked by name.", who="{person}"), now)
             elif waited:
@@ -352,7 +353,7 @@ class Access:
     def suggest(self, rows: Rows, _caller: Caller) -> Suggestions:
         states = {Rule.ALLOW: _("allowed"), Rule.DENY: _("blocked")}
         ruled = {each: f"{_called(rows, each)} ({states[rule]})" for each, rule in self.rules.items()}
-        waiting = access.waiting(rows, self.clock())
+        waiting = admission_and_pairing.waiting(rows, self.clock())
         return (ruled | {str(each.person): _("{name} (waiting)", name=each.name) for each in waiting}).items()
 
     @suggestions("servers")

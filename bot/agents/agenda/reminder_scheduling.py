@@ -1,5 +1,5 @@
 """Setting reminders and queueing their messages, in the transaction that completes a due job. Where they are delivered
-and what holds them back is in `personal_messages.py`; `bot.runtime.delivery` delivers them. One that nobody
+and what holds them back is in `personal_messages.py`; `bot.runtime.outbox_delivery` delivers them. One that nobody
 acknowledges is repeated once.
 """
 
