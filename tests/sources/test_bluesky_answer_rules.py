@@ -76,15 +76,6 @@ def test_the_filters_in_their_order(found: Post, filters: dict[str, Any], why: S
     assert skip_reason(found, replace(US, filters=made)) is why
 
 
-def test_somebody_excluded_deep_in_a_thread_vacates_it() -> None:
-    began = post("began", BOB)
-    asked = post("what?", to=began, mentions=CALL)
-    deep = Branch(post("a", BOB, asked), (Branch(post("b", BOB, asked), (Branch(post("c", EVE, asked)),)),))
-    thread = Thread(asked, (began,), (deep,))
-    assert vacates(thread, replace(US, filters=Filters(exclude_dids=frozenset({EVE}))))
-    assert not vacates(thread, replace(US, filters=Filters(exclude_dids=frozenset({"did:plc:other"}))))
-
-
 def test_an_excluded_word_vacates_above_and_hides_beside() -> None:
     us = replace(US, filters=Filters(exclude_keywords=("secret",)))
     asked = post("hm", to=post("a Secret", BOB))

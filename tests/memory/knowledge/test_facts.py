@@ -55,20 +55,6 @@ def test_unspaced_scripts_are_compared_by_pairs() -> None:
     assert comparison.words("茶") == {"茶"}
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "share"),
-    [
-        ("hello world", "hello world", 1.0),
-        ("hello world", "foo bar", 0.0),
-        ("hello world foo", "hello world bar", 0.5),
-        ("", "", 1.0),
-        ("hello", "", 0.0),
-    ],
-)
-def test_likeness_is_the_share_of_common_words(one: str, other: str, share: float) -> None:
-    assert comparison.jaccard(comparison.words(one), comparison.words(other)) == share
-
-
 def test_a_fingerprint_is_the_same_but_for_case_and_signs() -> None:
     assert comparison.fingerprint("User prefers SOLID!") == comparison.fingerprint("user prefers solid")
     assert comparison.fingerprint("user prefers solid") != comparison.fingerprint("user prefers dashed")

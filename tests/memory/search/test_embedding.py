@@ -21,7 +21,6 @@ from memory.search.embedding.base import (
     Embedder,
     EmbedderBusy,
     EmbedderGarbage,
-    EmbedderMissing,
     EmbedderRefused,
     Embedding,
     EmbeddingError,
@@ -61,6 +60,20 @@ def made(choice: Choice) -> Embedder:
     embedder = make_embedder(choice)
     assert embedder is not None
     return embedder
+
+
+@pytest.fixture(scope="session")
+def model() -> packaged._Model:
+    """The packaged model, loaded once for all tests that only use it."""
+    return packaged._Model()
+
+
+@pytest.fixture
+async def embedder(model: packaged._Model) -> AsyncIterator[PackagedEmbedder]:
+    embedder = PackagedEmbedder()
+    embedder._loaded = model
+    yield embedder
+    await embedder.aclose()
 
 
 # ---------------------------------------------------------------------------------------------------------- vectors
@@ -107,9 +120,8 @@ def test_each_piece_is_known_by_its_whole_word() -> None:
 
 
 @installed
-def test_the_vocabulary_cuts_as_the_model_was_trained() -> None:
-    words = packaged._Model().words
-    assert words.encode("Hello, world! Tokenization's naïve.", 20) == [
+def test_the_vocabulary_cuts_as_the_model_was_trained(model: packaged._Model) -> None:
+    assert model.words.encode("Hello, world! Tokenization's naïve.", 20) == [
         101, 7592, 1010, 2088, 999, 19204, 3989, 1005, 1055, 15743, 1012, 102,
     ]  # fmt: skip
 
@@ -127,10 +139,8 @@ async def test_the_packaged_model_knows_what_is_near() -> None:
 
 
 @installed
-async def test_the_packaged_model_tells_the_signs_of_words_with_content() -> None:
-    embedder = PackagedEmbedder()
+async def test_the_packaged_model_tells_the_signs_of_words_with_content(embedder: PackagedEmbedder) -> None:
     one, none, long = await embedder.embed(["Where is my dog's kennel?", "and so on!", "kennel " * 400], 30)
-    await embedder.aclose()
     assert one.tokens is not None
     assert none.tokens == Tokens((), b"")
     assert one.tokens.words == ("dog", "kennel", "kennel"), "a word in two pieces"
@@ -183,8 +193,7 @@ def test_a_loaded_model_keeps_its_file_when_another_is_installed(
 
 
 @installed
-async def test_weights_that_stay_int8_give_nearly_the_same_vectors() -> None:
-    model = packaged._Model()
+async def test_weights_that_stay_int8_give_nearly_the_same_vectors(model: packaged._Model) -> None:
     onnx = importlib.import_module("onnxruntime")
     plain = onnx.InferenceSession(str(packaged._located(packaged._MODEL, "model.onnx")))
     encoded = model.words.encode("Where did we moor the boat last summer?", packaged.MAX_TOKENS)
@@ -221,44 +230,30 @@ async def test_the_model_is_let_go_when_nothing_is_embedded_and_loads_again() ->
 
 
 @installed
-async def test_a_text_has_the_same_vector_alone_and_among_others() -> None:
+async def test_a_text_has_the_same_vector_alone_and_among_others(embedder: PackagedEmbedder) -> None:
     texts = ["short", "a longer text about the garden and all that grows in it", "short " * 400, "", "東京で食べた"]
-    embedder = PackagedEmbedder()
     together = await embedder.embed([*texts, *["another one"] * 20], 30)
     alone = [(await embedder.embed([text], 30))[0] for text in texts]
     assert len(together) == 25
     for one, other in zip(alone, together, strict=False):
         assert cosine(one.vector, other.vector) > 0.99
-    await embedder.aclose()
 
 
 @installed
-async def test_the_packaged_model_gives_up_after_its_time_and_stays_usable() -> None:
-    embedder = PackagedEmbedder()
+async def test_the_packaged_model_gives_up_after_its_time_and_stays_usable(embedder: PackagedEmbedder) -> None:
     with pytest.raises(EmbedderBusy, match="took more than 0 s"):
         await embedder.embed(["word " * 300] * 50, 0)
     assert len(await embedder.embed(["a"], 30)) == 1
-    await embedder.aclose()
 
 
 @installed
-async def test_the_event_loop_goes_on_while_the_model_computes() -> None:
-    embedder = PackagedEmbedder()
-    working = asyncio.create_task(embedder.embed(["word " * 300] * 4, 60))
+async def test_the_event_loop_goes_on_while_the_model_computes(embedder: PackagedEmbedder) -> None:
+    working = asyncio.create_task(embedder.embed(["word " * 300], 60))
     seen = 0
     while not working.done():
         await asyncio.sleep(0)
         seen += threading.active_count() > 1
     assert seen > 100
-    await embedder.aclose()
-
-
-def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packaged, "_LIBRARY", "no_such_library")
-    with pytest.raises(
-        EmbedderMissing, match="not installed: no-such-library; `make embedding` or the extra `embedding` adds it"
-    ):
-        make_embedder(Choice("packaged"))
 
 
 # ------------------------------------------------------------------------------------------------------------ choices

@@ -24,7 +24,7 @@ from memory.store.database import Tx
 from memory.store.errors import Refused
 from memory.store.ids import AgentId, GuildId, PlaceId
 from memory.store.sqlite import of_digits, to_digits
-from tests.memory.parts import ANN, GUILD, NOON, STAR, delete_message, edit_message, keep, kept_of, opened
+from tests.memory.parts import ANN, GUILD, NOON, STAR, delete_message, edit_message, keep, opened
 from tests.memory.search.vector_parts import (
     DIMENSION,
     MODEL,
@@ -126,14 +126,6 @@ def test_a_block_that_changes_is_embedded_anew_and_one_that_is_deleted_is_not(tx
     assert len(nearest(tx, asking("hamster"), HERE)) == 1
     tx.run("UPDATE memory_blocks SET deleted_at = ?", (to_text(NOON),))
     assert (held(tx), vectors.missing(tx, 8)) == ([], [])
-
-
-def test_no_space_is_left_of_an_audience_without_vectors(tx: Tx) -> None:
-    say(tx, "secret", audience=person_audience(ANN))
-    embed_all(tx)
-    assert tx.one("SELECT 1 FROM vector_spaces WHERE audience = ?", (person_audience(ANN),))
-    kept_of("messages").erase(tx, ANN)
-    assert tx.all("SELECT * FROM vector_spaces") == []
 
 
 def test_a_row_that_changes_while_it_is_embedded_gets_no_vector_of_what_it_was(tx: Tx) -> None:

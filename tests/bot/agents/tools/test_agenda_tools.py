@@ -126,11 +126,6 @@ def test_what_is_done_is_not_put_off(tx: Tx) -> None:
         reminders(tx, operation="snooze", which="mum", when="tomorrow")
 
 
-def test_what_quiet_hours_will_hold_back_is_listed_when_they_end(tx: Tx) -> None:
-    person_settings.put(tx, (ANN.id,), Times("UTC", "12:10", "13:00"), NOON)
-    assert listed(tx) == [("call mum", "2026-11-22T13:00:00.000Z")]
-
-
 @pytest.mark.parametrize(("given", "ahead"), [({}, 15), ({"reminder_minutes": 0}, 0), ({"reminder_minutes": -1}, -1)])
 def test_an_event_says_how_long_before_it_somebody_is_told(given: dict[str, int], ahead: int) -> None:
     tx = store(agt="Carina")
