@@ -10,10 +10,17 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Protocol
 
 import pyte
 
 from tests.processes import ROOT, START_SECONDS, Done, Process, run
+
+
+class Begin(Protocol):
+    """The fixture `begin`."""
+
+    def __call__(self, folder: Path, toml: str = "") -> None: ...
 
 
 def environment(folder: Path, **more: str) -> dict[str, str]:

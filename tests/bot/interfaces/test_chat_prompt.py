@@ -16,7 +16,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.bot.terminals import Terminal, carina, environment, serving
+from tests.bot.terminals import Begin, Terminal, carina, environment, serving
 from tests.processes import ROOT, START_SECONDS
 from tests.wire.model import Answer, Hang, ModelServer, Slow
 
@@ -182,8 +182,8 @@ async def test_an_answer_streams_above_what_is_typed_and_ctrl_c_stops_it(tmp_pat
     assert len(said(tmp_path)) == 3
 
 
-def test_what_was_changed_in_the_file_and_is_not_applied_is_said(tmp_path: Path) -> None:
-    carina(tmp_path, "chat", "--once", "hello")
+def test_what_was_changed_in_the_file_and_is_not_applied_is_said(tmp_path: Path, begin: Begin) -> None:
+    begin(tmp_path)
     (tmp_path / "carina.toml").write_text('[[agents]]\nname = "Carina"\ndescription = "Knows plants"\n', "utf-8")
     with closing(Terminal(tmp_path, "chat", LINES="40")) as terminal:
         terminal.shows("carina.toml has changes")

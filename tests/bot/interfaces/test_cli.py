@@ -26,7 +26,7 @@ from bot.services.status import Doctor
 from memory.store.clock import utc_now
 from memory.store.ids import snowflakes
 from sources.terminal import ONCE
-from tests.bot.terminals import Terminal, carina, environment
+from tests.bot.terminals import Begin, Terminal, carina, environment
 from tests.personal_copies import data_in
 from tests.processes import ROOT, START_SECONDS, Done
 from texts import speaking
@@ -94,8 +94,8 @@ def test_an_exit_code_says_who_has_to_act(tmp_path: Path, command: list[str], co
     assert "Traceback" not in done.stderr
 
 
-def test_the_name_of_a_group_that_lists_shows_its_list(tmp_path: Path) -> None:
-    carina(tmp_path, "chat", "--once", "hello")
+def test_the_name_of_a_group_that_lists_shows_its_list(tmp_path: Path, begin: Begin) -> None:
+    begin(tmp_path)
     for group in ("remind", "tasks", "events", "facts"):
         shown, listed = carina(tmp_path, group), carina(tmp_path, group, "list")
         assert (shown.returncode, shown.stdout) == (0, listed.stdout)
@@ -361,8 +361,8 @@ def test_commands_of_the_same_millisecond_say_two_things(monkeypatch: pytest.Mon
     assert len({new_id(ONCE) for _ in range(2)}) == 2
 
 
-def test_commands_at_the_same_time_each_print_their_own_answer(tmp_path: Path) -> None:
-    assert carina(tmp_path, "chat", "--once", "hello").returncode == 0
+def test_commands_at_the_same_time_each_print_their_own_answer(tmp_path: Path, begin: Begin) -> None:
+    begin(tmp_path)
     with ThreadPoolExecutor(4) as threads:
         kept = threads.map(
             lambda number: carina(tmp_path, "chat", "--once", f"remember that my key {number} is V{number}"), range(4)

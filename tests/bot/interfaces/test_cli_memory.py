@@ -1,13 +1,14 @@
 """`carina memory ...` on the real program, beside a running service and without one; killed at its write."""
 
 import contextlib
+import shutil
 import sqlite3
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.bot.terminals import carina
+from tests.bot.terminals import Begin, carina
 
 
 def said(folder: Path, *arguments: str, **more: str) -> Any:
@@ -15,8 +16,8 @@ def said(folder: Path, *arguments: str, **more: str) -> Any:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    assert carina(tmp_path, "chat", "--once", "hello").returncode == 0
+def folder(tmp_path: Path, begin: Begin) -> Path:
+    begin(tmp_path)
     return tmp_path
 
 
@@ -91,6 +92,16 @@ TWO = (
 )
 
 
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory, begin: Begin) -> Path:
+    """A folder with an entry and words in a block; for copies of it."""
+    folder = tmp_path_factory.mktemp("filled")
+    begin(folder, TWO)
+    assert carina(folder, "archival", "add", "The key lies under the mat. " * 100, "--label", "key").returncode == 0
+    assert carina(folder, "memory", "edit", "scratchpad", "--text", "Shoes off.").returncode == 0
+    return folder
+
+
 @pytest.mark.parametrize(
     ("command", "look", "done"),
     [
@@ -102,12 +113,9 @@ TWO = (
 )
 @pytest.mark.parametrize("side", ["before", "after"])
 def test_killed_at_its_write_a_command_is_done_whole_or_not_at_all(
-    tmp_path: Path, command: str, look: str, done: str, side: str
+    tmp_path: Path, filled: Path, command: str, look: str, done: str, side: str
 ) -> None:
-    (tmp_path / "carina.toml").write_text(TWO, "utf-8")
-    assert carina(tmp_path, "chat", "--once", "hello").returncode == 0
-    assert carina(tmp_path, "archival", "add", "The key lies under the mat. " * 100, "--label", "key").returncode == 0
-    assert carina(tmp_path, "memory", "edit", "scratchpad", "--text", "Shoes off.").returncode == 0
+    shutil.copytree(filled, tmp_path, dirs_exist_ok=True)
     assert carina(tmp_path, *command.split(), CARINA_FAULT=f"command.write:{side}").returncode < 0
     assert (done in carina(tmp_path, *look.split(), "--json").stdout) == (side == "after")
     assert said(tmp_path, "show", "scratchpad")["text"] == (
@@ -135,9 +143,8 @@ description = "One text"
 """
 
 
-def test_a_field_is_set_by_hand_as_its_type_wants_it(tmp_path: Path) -> None:
-    (tmp_path / "carina.toml").write_text(FIELDS, "utf-8")
-    assert carina(tmp_path, "chat", "--once", "hello").returncode == 0
+def test_a_field_is_set_by_hand_as_its_type_wants_it(tmp_path: Path, begin: Begin) -> None:
+    begin(tmp_path, FIELDS)
 
     def refused(block: str, field: str, text: str) -> str:
         done = carina(tmp_path, "memory", "edit", block, "--field", field, "--text", text)
@@ -156,9 +163,10 @@ def test_a_field_is_set_by_hand_as_its_type_wants_it(tmp_path: Path) -> None:
     assert "energy: 3" not in said(tmp_path, "edit", "current_state", "--field", "energy", "--text", "")["text"]
 
 
-def test_a_block_that_went_through_a_file_keeps_what_others_wrote_since_the_version_it_shows(tmp_path: Path) -> None:
-    (tmp_path / "carina.toml").write_text(FIELDS, "utf-8")
-    assert carina(tmp_path, "chat", "--once", "hello").returncode == 0
+def test_a_block_that_went_through_a_file_keeps_what_others_wrote_since_the_version_it_shows(
+    tmp_path: Path, begin: Begin
+) -> None:
+    begin(tmp_path, FIELDS)
     assert carina(tmp_path, "memory", "edit", "note", "--text", "one\ntwo\n").returncode == 0
     shown = carina(tmp_path, "memory", "show", "note")
     assert (shown.stdout, shown.stderr) == ("one\ntwo\n", "(note, version 1)\n")

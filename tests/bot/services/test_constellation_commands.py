@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 import tomllib
 from contextlib import closing
 from pathlib import Path
@@ -17,7 +16,7 @@ from bot.config.agent_files import read_exchange, write_exchange
 from bot.runtime.configured_constellation import agent_row, agent_section
 from tests.bot.command_line import Here
 from tests.bot.parts import two
-from tests.bot.terminals import Terminal, carina
+from tests.bot.terminals import Begin, Terminal, carina
 from tests.service.live_service import live_service, until
 
 BLOCKS = ("active_context", "current_state", "observation_log", "scratchpad", "task_list")
@@ -26,19 +25,10 @@ FILE = two(
 )
 
 
-@pytest.fixture(scope="module")
-def used(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the file above and a data folder that was used once."""
-    folder = tmp_path_factory.mktemp("used")
-    (folder / "carina.toml").write_text(FILE, "utf-8")
-    assert carina(folder, "chat", "--once", "hello").returncode == 0
-    return folder
-
-
 @pytest.fixture
-def here(here: Here, used: Path, tmp_path: Path) -> Here:
-    """Commands in a copy of that folder."""
-    shutil.copytree(used, tmp_path, dirs_exist_ok=True)
+def here(here: Here, begin: Begin, tmp_path: Path) -> Here:
+    """Commands in a folder with the file above."""
+    begin(tmp_path, FILE)
     return here
 
 
@@ -166,9 +156,10 @@ def test_what_is_only_in_the_database_is_listed(here: Here, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("file", ["[model]\ndefault = 'offline'\n", "[[agents]]\nname = 'Carina'\n"])
-def test_the_agent_and_the_group_that_are_made_without_a_table_are_no_difference(tmp_path: Path, file: str) -> None:
-    (tmp_path / "carina.toml").write_text(file, "utf-8")
-    assert carina(tmp_path, "chat", "--once", "hello").returncode == 0
+def test_the_agent_and_the_group_that_are_made_without_a_table_are_no_difference(
+    tmp_path: Path, begin: Begin, file: str
+) -> None:
+    begin(tmp_path, file)
     assert carina(tmp_path, "config", "diff").stdout == "Agents and groups match carina.toml.\n"
     assert carina(tmp_path, "group", "create", "Late", "--member", "Carina").returncode == 0
     assert carina(tmp_path, "config", "diff").stdout == "group Late: only in the database\n"
@@ -338,8 +329,10 @@ async def test_a_running_service_takes_a_change_and_stops_who_is_archived(tmp_pa
     ],
 )
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_command_that_is_killed_did_all_or_nothing(tmp_path: Path, command: str, found: str, when: str) -> None:
-    assert carina(tmp_path, "chat", "--once", "hello").returncode == 0
+def test_a_command_that_is_killed_did_all_or_nothing(
+    tmp_path: Path, begin: Begin, command: str, found: str, when: str
+) -> None:
+    begin(tmp_path)
     assert carina(tmp_path, *command.split(), CARINA_FAULT=f"command.write:{when}").returncode < 0
     assert (found in carina(tmp_path, command.split()[0], "list", "--json").stdout) == (when == "after")
 
@@ -347,8 +340,8 @@ def test_a_command_that_is_killed_did_all_or_nothing(tmp_path: Path, command: st
 # ---------------------------------------------------------------------------------------------------------- questions
 
 
-def test_a_name_or_place_that_cannot_be_is_asked_for_again_at_once(tmp_path: Path) -> None:
-    assert carina(tmp_path, "chat", "--once", "hello").returncode == 0
+def test_a_name_or_place_that_cannot_be_is_asked_for_again_at_once(tmp_path: Path, begin: Begin) -> None:
+    begin(tmp_path)
     assert carina(tmp_path, "agent", "create", "Nova").returncode == 0
     with closing(Terminal(tmp_path, "group", "create")) as terminal:
         for question, said, told in (
@@ -386,8 +379,8 @@ def test_a_name_or_place_that_cannot_be_is_asked_for_again_at_once(tmp_path: Pat
 
 
 @pytest.mark.parametrize("name", ["", "  ", "two\nlines", "x" * 65])
-def test_a_constellation_has_a_name_that_the_configuration_takes(tmp_path: Path, name: str) -> None:
-    assert carina(tmp_path, "chat", "--once", "hello").returncode == 0
+def test_a_constellation_has_a_name_that_the_configuration_takes(tmp_path: Path, begin: Begin, name: str) -> None:
+    begin(tmp_path)
     carina(tmp_path, "constellation", "create", name).refused("expected a name of 1 to 64 characters on one line")
     assert len(carina(tmp_path, "constellation", "list", "--json").data()) == 1
 

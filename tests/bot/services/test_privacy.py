@@ -44,7 +44,7 @@ from memory.store.sqlite import connect
 from tests.bot.parts import ANN, BOB, HALL, OLGA, HeldReply, call, channel, deleted, direct, edited, said, says, texts
 from tests.bot.services.calling import NOW, registry, somebody
 from tests.bot.stage import SETUP, Service, Setting, running, talked, until
-from tests.bot.terminals import carina
+from tests.bot.terminals import Begin, carina
 from tests.captured_logs import capture_logs
 from tests.personal_copies import files_in
 from texts import reading
@@ -264,8 +264,8 @@ async def test_a_choice_holds_in_every_constellation(tmp_path: Path) -> None:
         assert [await messages_of(service, constellation) for constellation in service.ids] == [[], []]
 
 
-def test_the_owner_at_the_terminal_is_told_why_nothing_is_answered(tmp_path: Path) -> None:
-    assert carina(tmp_path, "chat", "--once", "hello").returncode == 0
+def test_the_owner_at_the_terminal_is_told_why_nothing_is_answered(tmp_path: Path, begin: Begin) -> None:
+    begin(tmp_path)
     assert "Paused" in carina(tmp_path, "privacy", "pause", "terminal:owner").stdout
     done = carina(tmp_path, "chat", "--once", f"my llama is called {WORD}")
     assert "You chose to have me neither keep nor answer what you say" in done.stdout

@@ -16,7 +16,7 @@ from memory.knowledge.entries import NewEntry, Origin
 from memory.people.audience import Scope, Trust
 from memory.store.database import Rows, as_dict
 from memory.store.sqlite import connect
-from tests.bot.terminals import carina
+from tests.bot.terminals import Begin, carina
 from tests.memory.knowledge.killed_upkeep import GUILD
 from tests.memory.parts import ANN, NOON, STAR, opened
 
@@ -82,10 +82,10 @@ WORDS = ("Tom, the cat, sleeps", "Tom the cat sleeps")
 
 
 @pytest.fixture(scope="module")
-def twice(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def twice(tmp_path_factory: pytest.TempPathFactory, begin: Begin) -> Path:
     """A data folder in which the same stands twice; for copies of it."""
     folder = tmp_path_factory.mktemp("twice")
-    assert carina(folder, "chat", "--once", "hello").returncode == 0
+    begin(folder)
     for words in WORDS:
         assert carina(folder, "archival", "add", words).returncode == 0
     return folder
