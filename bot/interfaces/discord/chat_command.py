@@ -75,13 +75,8 @@ def _context(interaction: Interaction, settings: DiscordSettings) -> MessageCont
         raise UserError("I'm not a member of this server, so I can't answer here.")
     author, info = author_of(interaction.user), channel_info(interaction.channel, interaction.user.id)
     shared = tuple(guild.id for guild in interaction.user.mutual_guilds) if info.direct else ()
-<<<<<<< HEAD
-    if not answer_rules.is_admitted(author, info, settings, shares_guild=bool(shared)):
-        raise UserError("You aren't allowed to talk to me here. The person who runs me can change that.")
-=======
     if not admission_and_answer_rules.is_admitted(author, info, settings, shares_guild=bool(shared)):
-        raise UserError("You are not allowed to talk to me here. The person who runs me can change that.")
->>>>>>> 1f4e2d21 (refactor: names say who may approve, who delivers a reminder, who erases a person, who meets a stranger)
+        raise UserError("You aren't allowed to talk to me here. The person who runs me can change that.")
     if not info.direct and settings.mode(info.chain or (info.id,)) is Mode.OFF:
         raise UserError("I don't read or answer anything in this channel.")
     me = interaction.client.user.id if interaction.client.user is not None else 0

@@ -190,13 +190,8 @@ class Agenda(ZonedService, frozen=True):
         usual = person_settings.of(tx, self.people.selves(caller.person)).reminders
         chosen = where or usual
         at = caller.here if chosen == "here" and caller.here is not None else caller.alone
-<<<<<<< HEAD
         if not when.strip() or reminder_scheduling.is_swapped(text, when, self.clock(), self.zone_of(tx, caller)):
             text, when = reminder_scheduling.split_request(f"{text} {when}", self.clock(), self.zone_of(tx, caller))
-=======
-        if not when.strip():
-            text, when = reminder_scheduling.split_request(text, self.clock(), self.zone_of(tx, caller))
->>>>>>> 1f4e2d21 (refactor: names say who may approve, who delivers a reminder, who erases a person, who meets a stranger)
         new = Reminder(text, caller.person, at.place, at.scope.audience, caller.trust)
         planned = reminder_scheduling.plan(tx, new, when, self.people.selves(caller.person), self.zone, self.clock())
         kept = planned.reminder
@@ -240,13 +235,8 @@ class Agenda(ZonedService, frozen=True):
     ) -> str:
         found, zone, now = self._reminder(tx, caller, reminder), self.zone_of(tx, caller), self.clock()
         at = require(read_when(until, now, zone, found.text), now) if until else now + timedelta(minutes=minutes)
-<<<<<<< HEAD
         reminder_scheduling.snooze(tx, found, at, now)
         return _("I'll remind you on {when}: {text}", when=moment_text(at), text=found.text)
-=======
-        reminder_scheduling.snooze(tx, found, at, now)
-        return _("I will remind you on {when}: {text}", when=moment_text(at), text=found.text)
->>>>>>> 1f4e2d21 (refactor: names say who may approve, who delivers a reminder, who erases a person, who meets a stranger)
 
     @operation("remind.cancel", "Cancel a reminder and its repetitions", Action.AGENDA)
     def cancel(self, tx: Tx, caller: Caller, reminder: _Reminder) -> str:
