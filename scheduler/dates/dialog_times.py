@@ -8,7 +8,7 @@ from dateutil.relativedelta import relativedelta
 
 from memory.store.errors import StoreError
 from scheduler.dates.parser import MORNING, FoundTime, find_when, grammar, moved
-from scheduler.triggers import DateTrigger, next_run
+from scheduler.triggers import DateTrigger, RecurrenceTrigger, next_run
 
 _HALF_A_DAY = timedelta(hours=12)
 _CLOCK_MARK = r"[:.]\d\d(?: ?[ap]m)?|時(?:半|\d{1,2}分)?| ?[ap]m| ?uhr|"
@@ -45,8 +45,11 @@ def corrected(said: str, was: str, now: datetime, code: str) -> str:
     same, spans = grammar(code).counted.subn(lambda _found: said, was, 1)
     when = alone(same if spans and said.isdecimal() else said, now, code)
     new, before = try_find(when, now, code), None if spans else coming(was, now, code)
-    if new is None:
-        return ""
+    if new is None:  # "pm", "abends"
+        return alone(f"{was} {said}", now, code) if was and said else ""
+    old, days = try_find(was, now, code), grammar(code).named
+    if old and isinstance(old.trigger, RecurrenceTrigger) and (day := days.search(said)) and days.search(was):
+        return alone(days.sub(day[0], was, 1), now, code)  # another day of the week, as often as before
     kept = f"{when} {grammar(code).alone[1].format(f'{before:%H:%M}')}" if before else ""
     return alone(kept if new.dated else moved(was, new.said, code), now, code) or when
 

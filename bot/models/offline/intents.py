@@ -39,8 +39,8 @@ class Intent(NamedTuple):
 STATEMENT = Intent("statement")  # a remark without an intent; it may belong to the previous sentence
 _CANNOT, _UNCHANGED = Intent("say", name="cannot"), Intent("say", name="unchanged")
 _KEPT, _IDLE, _GREETINGS = ("remember", "note"), (STATEMENT.act, "talk"), ("greeting", "wellbeing")
-_WEAK, _UNASKED = (STATEMENT.act, "ask"), (STATEMENT.act, "say", "talk", "note")
-"""Acts for which a better match is sought, and those that no misspelled word is taken for."""
+_LISTS = ("list", "look_back", "known")  # leave what is spoken of as it is
+_WEAK, _UNASKED = (STATEMENT.act, "ask"), (STATEMENT.act, "say", "talk", "note")  # sought better; never meant by a slip
 
 
 class Parser(Struct, frozen=True):
@@ -94,17 +94,17 @@ class Parser(Struct, frozen=True):
         """The intents of a message that follows others: an answer to a question, one thing more, a correction."""
         messages, begins, rewrite = self._earlier(before), self.language.begins, self.language.rewrite
         reader, told, asked = last = next(messages)
-        while asked and all(each.act == "ask" for each in asked):  # what is asked about stays the topic
+        while asked and all(each.act in ("ask", *_LISTS) for each in asked):  # what is asked about stays the topic
             reader, told, asked = next(messages, (reader, "", ()))
         stated = (each.text or told.strip(_TRAILING) for each in asked if each.act in (*_KEPT, STATEMENT.act))
         if said := next(filter(None, (begins("instead", rewrite("bare", f"{each}\n{text}")) for each in stated)), None):
             return (Intent("remember", said["what"].strip(_TRAILING), other=said["old"] or ""),)
         yes = begins("yes", text) and not text.endswith(("?", "？"))
-        undone = self.sentence(text).name == "undo"
+        undone = self.sentence(text).name == "undo" and all(each.act != "ask" for each in last[2])
         question = next((each for each in asked if each.name in self.language.data["questions"]), None)
         if question and (answer := self._answered(question, text, reader, yes=bool(yes))):
             return answer
-        match earlier := next(iter(last[2]), STATEMENT):
+        match earlier := next(iter(asked), STATEMENT):
             case Intent("task") if (more := begins("more", text)) and _is_loose(self.sentence(text)):
                 return tuple(self._each(Intent("tasks", self._title(more["what"]))))
             case Intent("remember", newest, other=old) if old and undone:
@@ -112,7 +112,7 @@ class Parser(Struct, frozen=True):
             case Intent("remind" | "task" | "event" | "remember" | "note") if undone:
                 return (Intent("forget" if earlier.act in _KEPT else "cancel", earlier.text, "undo"),)
             case Intent("forget", name="") | Intent("cancel_all", "") if yes:  # to everything that was asked
-                return tuple(each._replace(other="sure") for each in last[2] if each.act == earlier.act)
+                return tuple(each._replace(other="sure") for each in asked if each.act == earlier.act)
             case Intent("forget", name="", other="") if begins("no", text):
                 return (Intent("say", name="forget_not"),)
             case Intent() if new := self._corrected(earlier, text):
@@ -142,20 +142,20 @@ class Parser(Struct, frozen=True):
         """A command about "it", the last planned or requested item; none if another intent came in between."""
         it, them = (self.language.search(each, text) for each in ("it", "them"))
         wanted = (said[0] if said else Intent("") for _, _, said in self._earlier(before if it or them else ()))
-        last = next((each for each in wanted if each.act not in _UNASKED), STATEMENT)
+        last = next((one for one in wanted if one.act not in _UNASKED and (them or one.act not in _LISTS)), STATEMENT)
         if them:
             lists, keeps = self.language.data["lists"], self.language.data["keeps"]
             kind = last.name if last.name in lists else keeps.get(last.act, ("",))[0]
             return (Intent("cancel_all", name=kind),) if kind else ()
-        what = self.language.say("it", text=" ".join(self.language.content_words(last.text)))
+        what = self.language.say("it", text=" ".join(self.language.content_words(last.text)) or last.text)
         named = f"{text[: it.start('it')]}{what}{text[it.end('it') :]}" if it else text
         return (self.sentence(named),) if last.act in (*self.language.data["keeps"], "move", "ask") else ()
 
     def _corrected(self, kept: Intent, said: str) -> Intent | None:
         """What was kept, at another time or in other words; a timer is identified by its time."""
-        planned, what = kept.act in self.language.data["keeps"], ""
-        if (planned or kept.act in _KEPT) and (meant := self.language.begins("meant", said)):
-            what = meant["what"].strip(_ASKED)
+        planned = kept.act in self.language.data["keeps"]
+        meant = planned or kept.act in _KEPT or kept.name == "offer_task"
+        what = found["what"].strip(_ASKED) if meant and (found := self.language.begins("meant", said)) else ""
         if planned and (when := corrected(what, kept.when, self.now, self.language.code)):
             begin, end = self.language.say("in", text="\n").split("\n")
             old, new = (each.removeprefix(begin).removesuffix(end) for each in (kept.when, when))
@@ -164,7 +164,8 @@ class Parser(Struct, frozen=True):
         text = self.language.rewrite("amend", f"{kept.text}\n{said.strip(_ASKED)}")
         if not what or "\n" in text or not _is_subject(self.sentence(what)):
             return None
-        return kept._replace(text=text, instead=kept.text) if planned else Intent("remember", text, other=kept.text)
+        fact = Intent("remember", text, other=kept.text)
+        return fact if kept.act in _KEPT else kept._replace(text=text, instead=kept.text)
 
     def _intents(self, text: str) -> list[Intent]:
         """The intents by sentence; a fragment, the lines of a list and a correction belong to what they follow."""

@@ -18,8 +18,7 @@ from sources.text import one_line
 
 LONGEST = 4_000  # characters of a text that are read
 _FOLDER = Path(__file__).parent
-_SHORTEST_LAST, _SHORTEST_FIRST = 5, 8  # minimum letters of a compound's part that is an idea (Nuss-allergie)
-_LONGEST_COMPOUND = 80  # minimum letters of a word that is split into parts
+_SHORTEST_LAST, _SHORTEST_FIRST, _LONGEST_COMPOUND = 5, 8, 80  # letters of its parts that are ideas (Nuss-allergie)
 _TABLES = ("spell", "turn", "verbs")  # rewrites whose replacement is looked up
 _MOST_QUERIES, _MOST_WORDS, _MOST_SENTENCES = 8, 24, 40
 

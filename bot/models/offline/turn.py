@@ -78,7 +78,6 @@ class Record(Struct, frozen=True):
 
     @property
     def order(self) -> tuple[datetime, int, str]:
-        """Sort key of records: time, then number."""
         return self.at or datetime.min.replace(tzinfo=UTC), len(self.id), self.id
 
 
