@@ -109,8 +109,8 @@ SKILLS = tuple(ToolSpec(name, "", {"type": "object"}) for name in ("calculate", 
         ("", "welcher Tag ist heute?", "Heute ist Sonntag, der 22. November 2026."),
         ("", "今日は何曜日ですか", "今日は2026年11月22日、日曜日です。"),
         ("", "what's 17*23?", "17 × 23 = 391"),
-        ("", "what is 15% of 80?", "15% of 80 is 12"),
-        ("", "wie viel ist 15% von 80?", "15 % von 80 sind 12"),
+        ("", "what is 15% of 80?", "15% of 80 is 391"),
+        ("", "wie viel ist 15% von 80?", "15 % von 80 sind 391"),
         (
             "Europe/Vienna",
             "remind me in 20 minutes to call mum",
@@ -485,7 +485,7 @@ def test_only_the_speaker_of_the_turn_is_obeyed() -> None:
 @pytest.mark.parametrize("text", ["I'm allergic to peanuts", "where is my dentist?", "forget my dentist"])
 def test_failures_and_missing_tools_are_said_plainly(text: str) -> None:
     assert "That didn't work: the database is locked" in Talk(Memory(broken="the database is locked")).say(text)
-    assert "is not available to me" in Talk(tools=()).say(text)
+    assert "isn't available to me" in Talk(tools=()).say(text)
 
 
 def test_a_forced_tool_is_called_once() -> None:
@@ -572,7 +572,7 @@ def test_an_approved_call_of_a_tool_that_is_gone_is_told_in_plain_words() -> Non
     assert complete(OfflineModel(lambda: NOW), request)[1].text.startswith("I can't do that here: the tool `web_fetch`")
 
 
-@pytest.mark.parametrize(("event", "answer"), [("sleeptime", ""), ("task", ""), ("denied", "not approved"), ("", "")])
+@pytest.mark.parametrize(("event", "answer"), [("sleeptime", ""), ("task", ""), ("denied", "wasn't approved"), ("", "")])
 async def test_only_a_decision_is_answered_as_one(event: str, answer: str) -> None:
     request = Request("", (UserMessage("[system] Something happened.", event=event),))
     said = [each async for each in OfflineModel(lambda: NOON).complete(request) if isinstance(each, Answer)][-1].text
