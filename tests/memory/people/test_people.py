@@ -3,6 +3,7 @@
 import json
 import re
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,7 @@ from memory.store.database import Tx, as_dict
 from memory.store.ids import GroupId, MessageId, OutboxId, PersonId, PlaceId, SessionId
 from memory.store.records import replace
 from memory.store.sqlite import to_digits
+from tests.memory.blocks.block_parts import blocks_store
 from tests.memory.parts import ANN, BOB, GUILD, HALL, MAIN, NOON, STAR, begun, notification, row_of, spoken, taken
 from tests.memory.search.vector_parts import STORED, embed_all, pointing
 
@@ -352,8 +354,21 @@ def erase(tx: Tx, person: PersonId) -> None:
         store.erase(tx, person)
 
 
+@pytest.fixture(scope="module")
+def lived_once() -> Iterator[Tx]:
+    with blocks_store() as made:
+        lived(made)
+        yield made
+
+
+@pytest.fixture
+def life(tx: Tx, lived_once: Tx) -> None:
+    """What `lived` leaves; it is lived once, and copied."""
+    lived_once._raw.backup(tx._raw)
+
+
+@pytest.mark.usefixtures("life")
 def test_what_is_counted_is_exported_without_anybody_elses_and_gone_with_the_id_after_erasing(tx: Tx) -> None:
-    lived(tx)
     others(tx)
     counted = personal_tables.count_all(tx, ANN)
     assert all(counted.values()), counted
@@ -370,8 +385,8 @@ def test_what_is_counted_is_exported_without_anybody_elses_and_gone_with_the_id_
     assert not {name for name in of_people if tx.one(" ".join(["SELECT 1 FROM", name, "WHERE person_id = ?"]), (ANN,))}
 
 
+@pytest.mark.usefixtures("life")
 def test_an_export_holds_the_persons_words_and_is_plain_data(tx: Tx) -> None:
-    lived(tx)
     exported = {store.name: json.dumps(store.export(tx, ANN)) for store in personal_tables.STORES}
     assert {name for name, text in exported.items() if SECRET in text} == {
         "groups", "folders", "files",
@@ -381,8 +396,8 @@ def test_an_export_holds_the_persons_words_and_is_plain_data(tx: Tx) -> None:
     }  # fmt: skip
 
 
+@pytest.mark.usefixtures("life")
 def test_no_table_holds_a_word_of_a_person_who_was_erased(tx: Tx) -> None:
-    lived(tx)
     assert {
         "messages", "inbox", "outbox", "archival_entries", "archival_journal", "memory_blocks", "turn_steps",
         "activity_events", "tasks", "facts", "fact_sources", "items", "message_files",
@@ -393,8 +408,8 @@ def test_no_table_holds_a_word_of_a_person_who_was_erased(tx: Tx) -> None:
     assert holding(tx, SECRET[:8]) == []  # an index may keep the beginning of a word apart from its end
 
 
+@pytest.mark.usefixtures("life")
 def test_no_vector_of_an_erased_persons_words_is_left(tx: Tx) -> None:
-    lived(tx)
     others(tx)
     embed_all(tx)
     spaces = "SELECT 1 FROM vector_spaces WHERE audience = ?"
@@ -411,8 +426,8 @@ def test_no_vector_of_an_erased_persons_words_is_left(tx: Tx) -> None:
     assert vectors.missing(tx, 8) == []
 
 
+@pytest.mark.usefixtures("life")
 def test_everybody_elses_rows_stay_as_they_were(tx: Tx) -> None:
-    lived(tx)
     erase(tx, ANN)
     erased = everything(tx)
     others(tx)
@@ -425,8 +440,8 @@ def test_everybody_elses_rows_stay_as_they_were(tx: Tx) -> None:
     assert tx.number("SELECT count(*) FROM message_fts WHERE message_fts MATCH 'tortoise'") == 2
 
 
+@pytest.mark.usefixtures("life")
 def test_what_a_person_sent_is_not_taken_in_again_after_erasing(tx: Tx) -> None:
-    lived(tx)
     erase(tx, ANN)
     assert inbox.accept(tx, notification(1, SECRET, place=DIRECT), MAIN, NOON) is None
     assert holding(tx, SECRET) == []
