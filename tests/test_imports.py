@@ -27,28 +27,18 @@ def loaded(module: str) -> set[str]:
     return set(json.loads(done.stdout))
 
 
-@pytest.mark.parametrize(
-    ("module", "allowed"),
-    [
-        ("memory.store.database", ()),
-        ("memory.store.constellations", ()),
-        ("memory.queue.inbox", ()),
-        ("memory.queue.outbox", ()),
-        ("memory.knowledge.facts", ()),
-        ("memory.search", ()),
-        ("memory.blocks", ()),
-        ("memory.search.embedding.choice", ()),
-        ("memory.people.privacy_choices", ()),
-        ("sources.base", ()),
-        ("sources.terminal", ()),
-        ("bot.agents.context.quotes", ()),
-        ("bot.agents.permissions.roles_and_rights", ()),
-    ],
-)
-def test_a_module_brings_no_library_that_it_can_do_without(module: str, allowed: tuple[str, ...]) -> None:
-    found = loaded(module)
-    assert module in found
-    assert [name for name in HEAVY if name in found and name not in allowed] == []
+SMALL = """
+bot.agents.context.quotes bot.agents.permissions.roles_and_rights bot.interfaces.cli.local_operations
+bot.services.served_folder memory.blocks memory.knowledge.facts memory.people.privacy_choices memory.queue.inbox
+memory.queue.outbox memory.search memory.search.embedding.choice memory.store.constellations memory.store.database
+sources.base sources.terminal
+"""
+
+
+def test_modules_and_a_command_that_opens_the_services_bring_no_library_that_rows_can_do_without() -> None:
+    found = loaded(", ".join(SMALL.split()))
+    assert found >= set(SMALL.split())
+    assert [name for name in (*HEAVY, "httpcore") if name in found] == []
 
 
 def test_the_price_of_a_model_is_found_without_a_client_of_its_own() -> None:
@@ -98,27 +88,18 @@ def test_patterns_are_compiled_when_they_are_used() -> None:
     assert done.stdout.split() == ["False", "None", "True", "False"]
 
 
-def test_the_line_editor_is_loaded_where_somebody_types_and_nowhere_else() -> None:
-    found = loaded("bot.interfaces.cli.chat.chat")
+def test_a_chat_loads_a_service_only_where_none_runs_and_the_line_editor_where_somebody_types() -> None:
+    found = loaded("bot.interfaces.cli.chat.chat, bot.interfaces.cli.long_running_commands")
     assert "bot.interfaces.cli.chat.chat" in found
-    assert not {"prompt_toolkit", "segno", "rich.markdown"} & found
+    assert found.isdisjoint({"bot.app", "bot.runtime", "bot.interfaces.web"})
+    assert found.isdisjoint({"prompt_toolkit", "segno", "rich.markdown"})
 
 
-@pytest.mark.parametrize("by", ["automatic_startup", "idle_status", "export_and_import", "wizard.init"])
-def test_what_needs_no_service_loads_none(by: str) -> None:
-    found = loaded(f"bot.interfaces.cli.local_operations, bot.interfaces.cli.{by}")
+def test_what_needs_no_service_loads_none() -> None:
+    parts = ("local_operations", "automatic_startup", "idle_status", "export_and_import", "wizard.init")
+    found = loaded(", ".join(f"bot.interfaces.cli.{part}" for part in parts))
     services = {"bot.services.composition", "bot.agents.turn", "bot.runtime.constellation"}
     assert not found & {*services, "discord", "atproto", "numpy"}
-
-
-def test_a_chat_loads_a_service_only_where_none_runs() -> None:
-    found = loaded("bot.interfaces.cli.chat.chat, bot.interfaces.cli.long_running_commands")
-    assert found.isdisjoint({"bot.app", "bot.runtime", "bot.interfaces.web"})
-
-
-def test_a_command_that_opens_the_services_loads_no_library_that_rows_can_do_without() -> None:
-    found = loaded("bot.interfaces.cli.local_operations, bot.services.served_folder")
-    assert [name for name in (*HEAVY, "httpcore") if name in found] == []
 
 
 def test_the_service_loads_nothing_of_the_terminal_or_of_what_answers_need_later() -> None:

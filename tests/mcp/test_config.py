@@ -70,13 +70,14 @@ from bot.config import load_config
 
 async def main():
     async with build(load_config({"EMBEDDING_MODEL": "none"}, Path.cwd())):
-        print([name for name in ("mcp", "mcp_types", "jsonschema", "starlette", "httpx2") if name in sys.modules])
+        unused = "mcp", "mcp_types", "jsonschema", "starlette", "httpx2", "atproto_client"
+        print([name for name in unused if name in sys.modules])
 
 asyncio.run(main())
 """
 
 
-def test_no_library_is_loaded_where_no_server_is_configured(tmp_path: Path) -> None:
+def test_no_library_is_loaded_where_neither_a_server_nor_bluesky_is_configured(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", LOOK], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True,
         text=True, check=True,

@@ -1,8 +1,6 @@
 """Bluesky costs nothing where it is not configured, and is configured by two settings that belong together."""
 
 import base64
-import subprocess
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -28,12 +26,6 @@ from tests.bot.stage import Service, Setting, running, talked
 
 HANDLE, PASSWORD = {"BLUESKY_HANDLE": "@me.bsky.social"}, {"BLUESKY_APP_PASSWORD": "abcd-efgh-ijkl-mnop"}
 AGENT = '[[agents]]\nname = "Star"\nsystem_prompt = "Shine."\ntools = ["bluesky", "bluesky_read", "recall"]\n'
-
-
-def test_the_library_is_not_loaded_by_a_program_that_does_not_serve_bluesky() -> None:
-    parts = "bot.app, bot.interfaces.cli.long_running_commands, bot.interfaces.discord.frontend"
-    look = f"import sys, {parts}; sys.exit('atproto_client' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", look], check=False).returncode == 0
 
 
 def test_what_the_environment_says_arrives_at_the_source(tmp_path: Path) -> None:
