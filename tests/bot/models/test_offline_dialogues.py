@@ -572,7 +572,9 @@ def test_an_approved_call_of_a_tool_that_is_gone_is_told_in_plain_words() -> Non
     assert complete(OfflineModel(lambda: NOW), request)[1].text.startswith("I can't do that here: the tool `web_fetch`")
 
 
-@pytest.mark.parametrize(("event", "answer"), [("sleeptime", ""), ("task", ""), ("denied", "wasn't approved"), ("", "")])
+@pytest.mark.parametrize(
+    ("event", "answer"), [("sleeptime", ""), ("task", ""), ("denied", "wasn't approved"), ("", "")]
+)
 async def test_only_a_decision_is_answered_as_one(event: str, answer: str) -> None:
     request = Request("", (UserMessage("[system] Something happened.", event=event),))
     said = [each async for each in OfflineModel(lambda: NOON).complete(request) if isinstance(each, Answer)][-1].text
