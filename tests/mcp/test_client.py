@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from memory.people.audience import Trust
-from tests.bot.parts import ANN, HALL, call
+from tests.bot.parts import call
 from tests.mcp.stage import FORECAST, KEY, SCHEMA, Small, forecast, serving, weather
 
 UNASKED = 'ask = "never"\nread_only = ["forecast"]'
@@ -210,15 +210,3 @@ async def test_at_its_end_the_process_is_gone(tmp_path: Path, small: Small) -> N
 
 
 # ------------------------------------------------------------------------------------------------- strangers, and ANN
-
-
-async def test_without_a_word_on_it_every_call_asks_first(tmp_path: Path, small: Small) -> None:
-    async with weather(tmp_path, small.stdio()) as stage:
-        ((text, ok),) = await stage.asked(forecast(), place=HALL, speaker=ANN)
-        assert not ok
-        assert "waits" in text
-        assert small.called == []
-        (request,) = await stage.service.rows("SELECT reason ->> 0 AS reason, arguments FROM permission_requests")
-        assert request["arguments"] == '{"town": "Linz"}'
-        assert "weather_forecast always requires approval" in request["reason"]
-        assert "goes to the MCP server weather" in request["reason"]
