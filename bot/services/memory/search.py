@@ -178,7 +178,7 @@ class HitRow(Row):
         kind = "" if self.kind == "message" else f"{_(_KINDS[self.kind])} {self.name}".strip()
         where = self.where if self.by or is_shared(self.audience) else ""
         told = [markup.text(one_line(each)) for each in (kind, self.who, where) if each]
-        told = [*told, markup.time(self.when), *([_("perhaps")] if self.perhaps else [])]
+        told += [markup.time(self.when), *filter(None, [_certainty(self.matched)])]
         around = ((_("just before"), self.before), (_("just after"), self.after)) if self.matched.around else ()
         beside = [f"{word}: {markup.text(one_line(self._said(said), _BESIDE))}" for word, said in around if said]
         said = self.text.replace("**", "") if self.kind == "message" else self.text
@@ -194,12 +194,19 @@ class HitRow(Row):
 def why_words(told: Why) -> str:
     """The reason for a hit in the reader's language; `bot.agents.tools.search` has the one for models."""
     parts = [
-        _("perhaps") if told.perhaps else "",
+        _certainty(told),
         _("contains {words}", words=", ".join(told.matched)) if told.matched else "",
         _("nearby: {words}", words=", ".join(told.around)) if told.around else "",
         _("said by the person you named") if told.named else "",
     ]
     return "; ".join(filter(None, parts))
+
+
+def _certainty(told: Why) -> str:
+    """A remark on a hit that has none of the words, not even around it; else empty."""
+    if told.perhaps:
+        return _("perhaps")
+    return "" if told.matched or told.around or told.named or told.distance is None else _("similar in meaning")
 
 
 class SearchResults(Result):
@@ -229,7 +236,7 @@ class SearchResults(Result):
     @property
     def shown(self) -> list[HitRow]:
         """The hits for people: a message is replaced by what was learned from it alone, with speaker, place and time,
-        and keeps its certainty."""
+        and is as certain as the surer of the two."""
         said = {hit.id: hit for hit in self.hits if hit.kind == "message"}
         learned = {hit.source: hit for hit in reversed(self.hits) if hit.source in said}
         rows = dict[object, HitRow]()
@@ -237,7 +244,8 @@ class SearchResults(Result):
             row = told = learned.get(hit.id, hit) if hit.kind == "message" else hit
             if source := said.get(told.source):
                 more = {"by": source.by, "where": source.where, "when": source.when}
-                row = told.model_copy(update={**more, "perhaps": told.perhaps and source.perhaps})
+                sure = told if told.matched.matched or source.perhaps else source
+                row = told.model_copy(update={**more, "perhaps": sure.perhaps, "matched": sure.matched})
             rows.setdefault((told.source, told.text) if source else id(told), row)
         return list(rows.values())
 

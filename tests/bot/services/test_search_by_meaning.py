@@ -102,6 +102,7 @@ async def test_a_search_without_the_service_goes_by_meaning_too_or_says_why_not(
 
     found = await looked(config("packaged"), ASKED)
     assert "Elm Street" in str(found["hits"][0])
+    assert (found["hits"][0]["matched"], found["hits"][0]["why"]) == ([], "similar in meaning")
     assert found["words_alone"] == ""
     async with service(tmp_path, "none") as app:  # nothing of this is embedded when it is looked for
         await say(app, "remember that we bought a red bicycle")
