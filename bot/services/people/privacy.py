@@ -39,6 +39,9 @@ _SURE = gettext_noop(
     "Erase all of this, here and everywhere else? This cannot be undone. What you say later "
     "is kept again unless you pause or opt out."
 )
+_NOTHING_KEPT = gettext_noop(
+    "Record an erasure anyway? It is then repeated whenever an older backup is restored, which may hold something."
+)
 _SEES = Options(default=True)
 _EXPORTS = Options(changes=True, seconds=300.0, suffix="zip")
 """Logged, because the owner can export others' direct messages: never through a link or with a read-only token."""
@@ -432,9 +435,7 @@ class Privacy(Struct, frozen=True):
         if not caller.sure:
             seen = await self.see(caller, person)
             head, *held = seen.held(Plain("UTC", self.clock()))
-            if not held:  # then the head says so
-                raise UserError(head)
-            caller.confirm("\n".join([head, *held, _(_SURE)]))
+            caller.confirm("\n".join([head, *held, _(_SURE if held else _NOTHING_KEPT)]))
         done = await self.eraser.erase_all(self.people.selves(whose), caller.person)
         first, *others = map(Receipt.of, done)
         return first.model_copy(update={"others": tuple(others)})

@@ -555,8 +555,11 @@ async def test_who_opts_out_later_leaves_the_view_of_others(service: Service) ->
 
 
 async def test_somebody_of_whom_nothing_is_kept_gets_a_receipt_that_says_so(service: Service) -> None:
+    with pytest.raises(Unconfirmed, match=r"^Nothing about you is kept\.\nRecord an erasure anyway\?"):
+        await asked(service, "erase", sure=False)
     receipt = await asked(service, "erase")
     assert receipt["words"] == 0
+    assert (await asked(service, "see"))["erasures"] == [receipt]
     assert "no words to look for" in written(receipt)
 
 
