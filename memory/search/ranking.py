@@ -106,6 +106,8 @@ class MeantPerson(NamedTuple):
 
 
 Sums: TypeAlias = dict[int, float]
+Places: TypeAlias = Mapping[int, tuple[Stretch, int]]
+"""Where each message is: its stretch, and its index there."""
 
 
 def rarity(count: int, total: int) -> float:
@@ -140,10 +142,14 @@ def by_words(words: Sequence[Word], most: int) -> list[int]:
 
 
 def features(
-    asked: TextQuery, words: Sequence[Word], talk: Talk, meant: MeantPerson, near: Mapping[int, float]
+    asked: TextQuery,
+    words: Sequence[Word],
+    talk: Talk,
+    places: Places,
+    meant: MeantPerson,
+    near: Mapping[int, float],
 ) -> dict[int, Features]:
     """The features of every message in the pool of a talk; `meant` is the person that the query is about."""
-    places = {number: (stretch, at) for stretch in talk.stretches for at, number in enumerate(stretch.numbers)}
     turn, window, wide = Sums(), Sums(), Sums()
     lengths: dict[int, float] = {}
     echoes, empty = _echoes(asked, words, talk)
@@ -158,7 +164,7 @@ def features(
     told: dict[int, Features] = {}
     for number, before in talk.pool.items():
         row, (stretch, at) = talk.rows[number], places[number]
-        beside = [near[each] for each in _beside(stretch.numbers, at, 1) if each in near]
+        beside = [near[each] for each in _beside((stretch, at), 1) if each in near]
         answers = before is not None and talk.rows[before].asks
         told[number] = Features(
             turn=turn.get(number, 0.0) / tops[0],
@@ -381,23 +387,21 @@ def _alone(find: Lookup, sought: _DomainQuery, best: list[int]) -> list[ScoredRo
 def _in_talk(find: Lookup, sought: _DomainQuery, best: list[int], most: int) -> list[ScoredRow]:
     """Scores of messages, read with those around them; at least `most`, if there are as many."""
     talk = _talk(find, sought.asked, best)
-    pool = {
-        number: (stretch.numbers, at)
-        for stretch in talk.stretches
-        for at, number in enumerate(stretch.numbers)
-        if number in talk.pool
-    }
-    around = {number: RowWindows((number,), _beside(*at, WINDOW), _beside(*at, WIDE)) for number, at in pool.items()}
-    similar = _similar(find, sought, {each for at in pool.values() for each in _beside(*at, 1)})
-    found = features(sought.asked, sought.words, talk, sought.meant, similar)
+    places = {number: (stretch, at) for stretch in talk.stretches for at, number in enumerate(stretch.numbers)}
+    similar = _similar(find, sought, {each for number in talk.pool for each in _beside(places[number], 1)})
+    found = features(sought.asked, sought.words, talk, places, sought.meant, similar)
     return [
-        ScoredRow(number, score, similar.get(number), found[number].named == 1, around[number].window)
-        for number, score in _totals(find, sought, found, around, most).items()
+        ScoredRow(number, score, similar.get(number), found[number].named == 1, _beside(places[number], WINDOW))
+        for number, score in _totals(find, sought, found, places, most).items()
     ]
 
 
 def _totals(
-    find: Lookup, sought: _DomainQuery, found: Mapping[int, Features], around: Mapping[int, RowWindows], most: int
+    find: Lookup,
+    sought: _DomainQuery,
+    found: Mapping[int, Features],
+    places: Places,
+    most: int,
 ) -> dict[int, float]:
     """The score of each message. If the question's words can be compared with those of messages one by one, only the
     best messages are compared, and the others are left out."""
@@ -405,15 +409,19 @@ def _totals(
     if sought.meaning is None:
         return totals
     best = heapq.nlargest(max(_CLOSE, most), totals, key=totals.__getitem__)
-    close = sought.meaning.close(find.rows, find.among, {number: around[number] for number in best}, sought.names)
+    around = {
+        number: RowWindows((number,), _beside(places[number], WINDOW), _beside(places[number], WIDE)) for number in best
+    }
+    close = sought.meaning.close(find.rows, find.among, around, sought.names)
     if not close:
         return totals
     usual = Closeness(*(sum(column) / len(close) for column in zip(*close.values(), strict=True)))
     return {number: total_close(found[number], close.get(number, usual)) for number in best}
 
 
-def _beside(numbers: Sequence[int], at: int, reach: int) -> Sequence[int]:
-    return numbers[max(at - reach, 0) : at + reach + 1]
+def _beside(place: tuple[Stretch, int], reach: int) -> Sequence[int]:
+    stretch, at = place
+    return stretch.numbers[max(at - reach, 0) : at + reach + 1]
 
 
 def _talk(find: Lookup, asked: TextQuery, numbers: Sequence[int]) -> Talk:
@@ -423,7 +431,7 @@ def _talk(find: Lookup, asked: TextQuery, numbers: Sequence[int]) -> Talk:
     for stretch in stretches:
         for at, number in enumerate(stretch.numbers):
             if number in chosen:
-                others.update(_beside(stretch.numbers, at, reach))
+                others.update(_beside((stretch, at), reach))
     chosen |= find.meeting(sorted(others - chosen))
     pool = {
         number: stretch.numbers[at - 1] if at else None

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from memory.people.audience import Audience, Scope
 from memory.search import ranking, vectors
 from memory.search.embedding.base import Embedding, Tokens, to_vector
+from memory.search.surrounding_messages import Stretch
 from memory.search.vector_similarity import MOST_WORDS, SIMILAR, Closeness, Meaning, RowWindows, interact
 from memory.search.vectors import EmbeddedRow, Question, RowSet, tokens_of
 from memory.store.database import Rows, Tx
@@ -127,7 +128,7 @@ def test_without_words_of_the_question_or_of_messages_the_signs_alone_decide(wor
 
 
 def test_windows_end_with_what_is_known_around() -> None:
-    numbers = [3, 5, 8, 9]
-    assert ranking._beside(numbers, 0, 2) == [3, 5, 8]
-    assert ranking._beside(numbers, 2, 1) == [5, 8, 9]
-    assert ranking._beside(numbers, 3, 2) == [5, 8, 9]
+    stretch = Stretch([3, 5, 8, 9], [1] * 4)
+    assert ranking._beside((stretch, 0), 2) == [3, 5, 8]
+    assert ranking._beside((stretch, 2), 1) == [5, 8, 9]
+    assert ranking._beside((stretch, 3), 2) == [5, 8, 9]
