@@ -232,10 +232,13 @@ class Parser(Struct, frozen=True):
         what = groups.get("what", "")
         match act:
             case "list" | "say" if "when" in groups:
-                said = self.language.rewrite("feasts", groups["when"])
-                day = coming(said, self.now.replace(hour=min(self.now.hour, 4), minute=0), self.language.code)
-                days = (day.date() - self.now.date()).days + (act == "list") if day else 0
-                return Intent(act, self.language.day(day), rest, number=days) if day else None
+                begin, end = (self.language.rewrite("feasts", groups.get(each, "")) for each in ("from", "when"))
+                today = self.now.replace(hour=min(self.now.hour, 4), minute=0)
+                first = coming(begin, today, self.language.code) or today
+                day = coming(end, first, self.language.code)
+                days = (day.date() - first.date()).days + (act == "list") if day else 0
+                text = " – ".join(self.language.day(each) for each in (first if begin else None, day) if each)
+                return Intent(act, text, rest, number=days) if day else None
             case "say" | "talk" | "known" | "statement" | "list":
                 return Intent(act, name=rest, number=next((int(each[4:]) for each in groups if each[:4] == "days"), 0))
             case "remind" if "ahead" in groups:

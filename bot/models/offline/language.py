@@ -91,7 +91,6 @@ class Language:
         return str(text).format(**filled)
 
     def day(self, day: date) -> str:
-        """A date as written in the language."""
         months = self.say("months").split()
         return self.say("date", day=day.day, month=months[day.month - 1], number=day.month, year=day.year)
 

@@ -193,7 +193,6 @@ class Context(Struct, frozen=True):
         return self.language.say("again", when=words, rule=rule_words(row.rule, code)) if row.rule else words
 
     def listed(self, row: Record) -> str:
-        """The line of a list."""
         return f"- {' – '.join(filter(None, (one_line(row.text, _LONGEST_LISTED), self.when(row))))}"
 
     def told(self, phrase: str, fact: str, record: Record) -> str:
