@@ -34,7 +34,7 @@ async def test_it_runs_with_exactly_these_arguments_after_the_yes_and_once(tmp_p
         (card,) = [row.content for row in await stage.service.outbox() if isinstance(row.detail, CardDetail)]
         assert "weather\\_forecast always requires approval" in card
         assert 'town: "Linz"' in card
-        assert "goes to the MCP server weather" in card
+        assert "goes to the MCP server “weather”" in card
         assert (await answer(stage.service, request)).counted
         assert [call["arguments"] for call in small.called] == [{"town": "Linz"}]
         assert not (await answer(stage.service, request)).counted

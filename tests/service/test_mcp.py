@@ -58,7 +58,7 @@ async def test_a_yes_on_the_card_leads_to_one_call_and_the_answer(tmp_path: Path
         assert labels(card) == LABELS
         assert "weather\\_forecast" in card.text or "weather_forecast" in card.text
         assert 'town: "Linz"' in card.text
-        assert "goes to the MCP server weather" in card.text
+        assert "goes to the MCP server “weather”" in card.text
         assert small.called == []
         await t.olga.press(card, "Allow once")
         await t.finished(card, t.general, DONE)
