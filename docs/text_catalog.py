@@ -204,6 +204,8 @@ def _of(declared: Operation) -> Iterator[tuple[str, str, str]]:
     yield place, declared.summary, f"/{words}"
     for each in filter(lambda each: each.help, declared.parameters):
         yield place, each.help, f"/{words}: {each.name}"
+        if each.kind != "flag" and not (each.choices and each.flags):
+            yield place, each.metavar, "Name of a value on the command line"
         for label in each.choice_labels:
             yield place, label, f"/{words}: a choice of {each.name}"
 

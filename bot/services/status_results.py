@@ -123,7 +123,7 @@ class ServiceStatus(Result):
 
     def lines(self, markup: Markup) -> list[str]:
         """What needs attention, one line per part, then the numbers."""
-        problems = (f"{_(each.about)}: {each.words}; {each.remedy}" for each in self.problems())
+        problems = (f"{_titled(each.about)}: {each.words}; {each.remedy}" for each in self.problems())
         counts = gettext_noop("{waiting} waiting for an answer, {unsent} to be sent, {dead} failed")
         return [markup.text(self.heading), *map(markup.text, problems), *self.parts(markup), self.told(markup, counts)]
 
@@ -141,7 +141,7 @@ class ServiceStatus(Result):
             *(_(missing, part=_titled(part), setting=_(setting)) for part, setting in unset),
         )
         after = (
-            *([_("search by meaning: {how}", how=self.embedding)] if self.embedding else []),
+            *([_("Search by meaning: {how}", how=self.embedding)] if self.embedding else []),
             *(_("MCP server “{name}”: {words}", name=name, words=words) for name, words in self.mcp.items()),
             *(_agent(name, model) for name, model in self.agents.items()),
         )
@@ -178,11 +178,12 @@ class ServiceStatus(Result):
 
 
 def _titled(part: str) -> str:
-    """The title of a part that can be configured; a platform's in its own spelling."""
-    return part.title() if part in ("discord", "bluesky") else _(part)
+    """The title of a part; a platform's in its own spelling."""
+    words = part.title() if part in ("discord", "bluesky") else _(part)
+    return f"{words[:1].upper()}{words[1:]}"
 
 
 def _agent(name: str, model: str) -> str:
     if model == OFFLINE:
-        return _("agent “{name}”: answers without a language model", name=name)
-    return _("agent “{name}”: answers with {model}", name=name, model=model)
+        return _("Agent “{name}”: answers without a language model", name=name)
+    return _("Agent “{name}”: answers with {model}", name=name, model=model)

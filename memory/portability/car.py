@@ -271,8 +271,8 @@ def read_about(content: Any, known: int) -> About:
         raise CarError("this CAR file was not made by Carina: its first block does not say what it is")
     if content["carina"] > FORMAT or (isinstance(content.get("schema"), int) and content["schema"] > known):
         raise CarError(
-            "this file was made by a newer Carina (format {given}, schema {schema}); this one reads "
-            "format {format} and schema {known}: install the newer one",
+            "this file was made by a newer version of Carina (format {given}, schema {schema}; this one reads "
+            "format {format} and schema {known}): install the newer version",
             given=content["carina"],
             schema=content.get("schema"),
             format=FORMAT,

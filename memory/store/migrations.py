@@ -208,7 +208,8 @@ def check(found: Status) -> None:
         )
     if found.version > found.needed:
         raise DatabaseTooNew(
-            "{path} has version {version}, but this program supports versions up to {needed}: install a newer Carina",
+            "{path} was written by a newer version of Carina (data format {version}; this one reads up to "
+            "{needed}): install the newer version, or restore a backup made by this one",
             **told,
         )
 

@@ -235,7 +235,7 @@ def _iso(text: str, zone: tzinfo, alone: time) -> DateTrigger:
         moment = datetime.fromisoformat(text.replace(" ", "T") if ":" in text else f"{text}T{alone}")
         return DateTrigger(instant(moment, zone) if moment.tzinfo is None else moment.astimezone(UTC))
     except (ValueError, OverflowError):  # also one that has no time in UTC
-        raise Refused("There is no such date or time as {text}.", text=text) from None
+        raise Refused("There is no such date or time: {text}.", text=text) from None
 
 
 def _without(text: str, found: re.Match[str]) -> str:
@@ -351,7 +351,7 @@ class _Reading:
             clock, _ = self._clock()
             return instant(wall if clock is None else datetime.combine(wall.date(), clock), zone) + more
         except (ValueError, OverflowError):  # after the year 9999
-            raise Refused("There is no such date or time as {text}.", text=found[0]) from None
+            raise Refused("There is no such date or time: {text}.", text=found[0]) from None
 
     def _rule(self) -> str:
         for pattern, rule in self._table.repeats:
@@ -425,7 +425,7 @@ class _Reading:
                 either = hour + 12 in _WAKING and hour in _WAKING and not late
                 hour += 12 if late or hour not in _WAKING else 0
             if hour > 24 or minute > 59 or (hour == 24 and minute):
-                raise Refused("There is no such time as {hour}:{minute}.", hour=hour, minute=f"{minute:02}")
+                raise Refused("There is no such time: {hour}:{minute}.", hour=hour, minute=f"{minute:02}")
             return time(hour % 24, minute), either
         for pattern, hours in self._table.parts:
             if self._take(pattern):
@@ -471,7 +471,7 @@ def _date(found: re.Match[str], table: Grammar, today: date) -> date:
                 raise _not_understood(found[0])
             return named
     begins = min(found.start("day"), found.start("month"))  # after "on"
-    raise Refused("There is no such date or time as {text}.", text=found.string[begins : found.end()].strip())
+    raise Refused("There is no such date or time: {text}.", text=found.string[begins : found.end()].strip())
 
 
 def _existing(year: int, month: int, day: int) -> date | None:

@@ -4,6 +4,7 @@ import asyncio
 import importlib
 import json
 import re
+import socket
 from collections.abc import Collection
 from email.message import Message
 from urllib.parse import quote_plus, urljoin, urlsplit
@@ -21,6 +22,7 @@ from sources.web.public_addresses import (
     is_public,
     resolve,
 )
+from texts import gettext_lazy
 
 _MOST_REDIRECTS = 5
 _KIND = re.compile(r"[\w.+-]{1,40}/[\w.+-]{1,40}")
@@ -135,6 +137,8 @@ def _host(url: str) -> str:
 
 
 def _brief(error: Exception) -> str:
+    if isinstance(error, socket.gaierror):
+        return gettext_lazy("its address could not be found; check the name and the network")
     words = str((isinstance(error, OSError) and error.strerror) or error).splitlines()
     return words[0][:200] if words and words[0] else type(error).__name__
 

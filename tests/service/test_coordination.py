@@ -57,7 +57,8 @@ async def test_people_in_charge_arrange_too_and_agents_are_told(tmp_path: Path) 
     async with started(tmp_path, toml=AGENTS) as t:
         refused(await t.ana.command("admin coord note", {"note": "x"}), "Only an admin may assign tasks")
         assert (
-            "Assigned to anyone." in (await t.olga.command("admin coord assign", {"task": "sow peas"}, t.general)).text
+            "Added. Any agent can take it."
+            in (await t.olga.command("admin coord assign", {"task": "sow peas"}, t.general)).text
         )
         note = {"note": "no loud music", "importance": "high"}
         assert "Noted for all" in (await t.olga.command("admin coord note", note, t.general)).text

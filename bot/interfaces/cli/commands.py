@@ -164,7 +164,7 @@ def _command(name: str, entry: Entry, perform: Perform) -> click.Command:
         parameters.append(click.Option(["--yes"], is_flag=True, help=_("Do not ask for confirmation.")))
     parameters.append(_constellation())
     parameters.append(click.Option(["--json", "as_json"], is_flag=True, help=_("Print JSON."), hidden=_in_chat()))
-    told = [f"{each.metavar}: {_argument_help(each)}" for each in entry.parameters if each.positional]
+    told = [f"{_(each.metavar)}: {_argument_help(each)}" for each in entry.parameters if each.positional]
     return _Command(
         name, callback=run, params=parameters, help="\n\n".join([sentence(_(entry.summary)), *told]),
         short_help=sentence(_(entry.summary)), hidden=entry.renamed, entry=entry,
@@ -181,6 +181,7 @@ class _Command(click.Command):
 
     def __init__(self, *given: Any, entry: Entry, **named: Any) -> None:
         super().__init__(*given, **named)
+        self.options_metavar = _("[OPTIONS]")
         self._entry = entry
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -199,23 +200,20 @@ class _Command(click.Command):
             more = " ".join(ctx.args)
             named = (each for each in self._entry.parameters if each.flags[-1:] in (("--output",), ("--text",)))
             if option := next(named, None):
-                option_words = f"{option.flags[-1]} {option.metavar}"
+                option_words = f"{option.flags[-1]} {_(option.metavar)}"
                 ctx.fail(_("This command does not take “{words}” here. Use {option}.", words=more, option=option_words))
             ctx.fail(
                 _(
-                    "This command does not take “{words}”. If an argument has several words, put it in quotes.",
+                    "This command does not take “{words}”. Put an argument of several words in quotes; "
+                    "`--help` shows the options.",
                     words=more,
                 )
             )
         return ctx.args
 
-    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
-        _options, *others = super().collect_usage_pieces(ctx)
-        return [_("[OPTIONS]"), *others]
-
     def _missing(self, missing: click.Parameter | None) -> str:
         told = next((each for each in self._entry.parameters if missing and each.name == missing.name), None)
-        shown = told.metavar if told and told.positional else told.flags[-1] if told else ""
+        shown = _(told.metavar) if told and told.positional else told.flags[-1] if told else ""
         lines = [_("{argument} is missing.", argument=shown)]
         if told:
             lines.append(f"{shown}: {_argument_help(told)}")
@@ -254,7 +252,7 @@ def _constellation() -> click.Option:
     """The option of every command; it can also come before the command."""
     return click.Option(
         ["--constellation", CONSTELLATION],
-        metavar="NAME",
+        metavar=_("NAME"),
         help=_("Constellation to use (default: the configured one)."),
         hidden=_in_chat(),
     )
@@ -284,7 +282,7 @@ def _parameters(told: Sequence[ParameterEntry]) -> list[click.Parameter]:
     text = next((each for each in positional if each.words), None)
     if text is None or positional == [text]:
         return [_click_parameter(each) for each in told]
-    metavar = " ".join([text.metavar, *(f"[{each.metavar}]" for each in positional if each is not text)])
+    metavar = " ".join([_(text.metavar), *(f"[{_(each.metavar)}]" for each in positional if each is not text)])
     return [
         _click_parameter(replace(each, metavar=metavar) if each is text else each)
         for each in told
@@ -295,18 +293,18 @@ def _parameters(told: Sequence[ParameterEntry]) -> list[click.Parameter]:
 def _click_parameter(told: ParameterEntry) -> click.Parameter:
     kind, name, told_help = _type(told), told.name, _(told.help)
     if told.positional:
-        metavar = told.metavar if told.required else f"[{told.metavar}]"
+        metavar = _(told.metavar) if told.required else f"[{_(told.metavar)}]"
         count = -1 if told.kind == "many" or told.words else 1
         return click.Argument([name], type=kind, required=told.required, metavar=metavar, nargs=count)
     words = [*told.flags, name]
     if told.kind == "many":
         return click.Option(
-            words, multiple=True, metavar=told.metavar, help=_("{help}; can be repeated.", help=told_help)
+            words, multiple=True, metavar=_(told.metavar), help=_("{help}; can be repeated.", help=told_help)
         )
     if told.kind == "flag":
         return click.Option(words, is_flag=True, default=None, help=sentence(told_help))
     shown = "" if told.default in (None, "") else " " + _("[default: {value}]", value=told.default)
-    named = None if told.choices else told.metavar
+    named = None if told.choices else _(told.metavar)
     return click.Option(words, type=kind, metavar=named, help=f"{sentence(told_help)}{shown}")
 
 

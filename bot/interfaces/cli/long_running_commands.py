@@ -55,7 +55,7 @@ def commands(context: click.Context) -> None:
         _serve()
 
 
-@commands.command(help=_("Run the service with all configured front ends."))
+@commands.command(options_metavar=_("[OPTIONS]"), help=_("Run the service with all configured front ends."))
 @click.option("--log-json", is_flag=True, help=_("Log one JSON object per line."))
 def run(log_json: bool) -> None:
     if log_json:
@@ -65,9 +65,9 @@ def run(log_json: bool) -> None:
         _serve()
 
 
-@commands.command(help=_("Chat with your agents at this terminal."))
-@click.option("--once", metavar="TEXT", help=_("Send this message, print the answer and exit."))
-@click.option("--constellation", metavar="NAME", default="", help=_("Constellation whose agents answer."))
+@commands.command(options_metavar=_("[OPTIONS]"), help=_("Chat with your agents at this terminal."))
+@click.option("--once", metavar=_("TEXT"), help=_("Send this message, print the answer and exit."))
+@click.option("--constellation", metavar=_("NAME"), default="", help=_("Constellation whose agents answer."))
 def chat(once: str | None, constellation: str) -> None:
     if once is not None and not once.strip():
         raise CallError('--once: give a message to send, such as --once "what do you know about me?"')
@@ -79,7 +79,11 @@ def chat(once: str | None, constellation: str) -> None:
         asyncio.run(_chatting().once(config, once, constellation))
 
 
-@commands.command("mcp", help=_("Serve your agents' tools to an MCP client over standard input and output."))
+@commands.command(
+    "mcp",
+    options_metavar=_("[OPTIONS]"),
+    help=_("Serve your agents' tools to an MCP client over standard input and output."),
+)
 def serve_tools() -> None:
     folder = DataFolder(data_folder(Path.cwd()))  # it needs no other setting, and so none of the secrets
     logs.setup_logs(Redactor(()), as_json=False, level="error", no_color=True)

@@ -137,13 +137,13 @@ class ConstellationCommands(Struct, frozen=True):
         found = self._find(name)
         if found.id == self.configured:
             raise UserError("{name} is the configured constellation, which cannot be deleted.", name=found.name)
-        one, more = ngettext_noop(
-            "Delete the constellation “{name}” and everything its agents remember? {count} place belongs to "
-            "it. Its files will be set aside.",
-            "Delete the constellation “{name}” and everything its agents remember? {count} places belong to "
-            "it. Its files will be set aside.",
-        )
-        caller.confirm(ngettext(one, more, len(self.registry.assigned(found.id)), name=found.name))
+        question = [
+            _("Delete the constellation “{name}” and everything its agents remember?", name=found.name),
+            _("Its files will be set aside."),
+        ]
+        if places := ", ".join(each.place for each in self.registry.assigned(found.id)):
+            question.append(_("These places belong to it: {places}.", places=places))
+        caller.confirm(" ".join(question))
         try:
             if not await self.shut(found.id):
                 raise StoreError("the constellation “{name}” is in use; try again in a moment", name=found.name)

@@ -187,7 +187,8 @@ class Coordination(Service, frozen=True):
     def assign_task(self, tx: Tx, caller: Caller, arguments: AssignTask) -> ActionReport:
         by = self._by(caller, arguments.audience)
         task = coordination.assign(tx, by, arguments.task, _agent(tx, arguments.agent), arguments.importance)
-        return report(_("Assigned to {to}.{id}"), id=str(task.id), to=task.to_name or _("anyone"))
+        done = _("Assigned to {to}.{id}") if task.to_name else _("Added. Any agent can take it.{id}")
+        return report(done, id=str(task.id), to=task.to_name)
 
     @operation("coord.handoff", "Leave a note for an agent to read in its next turn", Action.COORDINATE, KEEPS)
     def hand_over(self, tx: Tx, caller: Caller, note: _Note, agent: _Reader = "", audience: _Audience = "owner") -> str:

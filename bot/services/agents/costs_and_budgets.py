@@ -147,7 +147,7 @@ class Cost(Result):
         return [{self.by: bill.of, **bill.model_dump(mode="json", exclude={"of"})} for bill in self.bills]
 
     def lines(self, markup: Markup) -> list[str]:
-        head = ngettext("Last {count} day, by {by}:", "Last {count} days, by {by}:", self.days, by=_(self.by))
+        head = ngettext("Today, by {by}:", "Last {count} days, by {by}:", self.days, by=_(self.by))
         bills = [*self.bills, _together(self.bills)] if len(self.bills) > 1 else self.bills
         limits = [_("Budgets:"), *self.budgets.lines(markup)] if self.budgets.rows else []
         return [head if bills else _("No model was used."), *(f"- {bill.line(markup)}" for bill in bills), *limits]

@@ -100,8 +100,11 @@ class GroupDetails(TomlFile):
     settings: dict[str, Any]
 
     def lines(self, markup: Markup) -> list[str]:
-        keys = (f"- {key}: {value}" for key, value in self.settings.items() if value not in ("", None, [], {}))
-        return [markup.text(self.group), *([] if self.toml else map(markup.text, keys))]
+        read = read_group(self.settings)
+        head = f"{self.group}: {pattern_text(read.pattern)}", _("Members: {names}", names=", ".join(read.names))
+        others = {key: value for key, value in self.settings.items() if key not in ("name", "pattern", "members")}
+        keys = (f"- {key}: {value}" for key, value in others.items() if value not in ("", None, [], {}))
+        return [*map(markup.text, head), *([] if self.toml else map(markup.text, keys))]
 
     def terminal(self, _markup: Markup) -> str:
         return self.toml.rstrip()

@@ -158,7 +158,9 @@ class TemplateRow(Row):
     name: str
     title: str = Field(validation_alias="outline.title")
     steps: int = Field(validation_alias="outline.count")
-    phrase = "{name}: {title} ({steps})"
+
+    def line(self, markup: Markup) -> str:
+        return self.told(markup, "{name}: {title} ({steps})" if self.steps else "{name}: {title}")
 
 
 class TaskLists(ZonedService, frozen=True):

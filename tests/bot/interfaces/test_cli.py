@@ -166,13 +166,13 @@ def test_status_says_what_is_not_configured_and_that_nothing_runs(tmp_path: Path
     done = carina(tmp_path, "status")
     assert done.stdout.splitlines() == [
         "Carina is not running. `carina run` starts it.",
-        "language model: not configured (set CARINA_MODEL)",
+        "Language model: not configured (set CARINA_MODEL)",
         "Discord: not configured (set DISCORD_TOKEN)",
         "Bluesky: not configured (set BLUESKY_HANDLE and BLUESKY_APP_PASSWORD)",
-        "reading the web: not configured (set [web] fetch)",
-        "searching the web: not configured (set [web] search)",
-        "search by meaning: turned off; search uses words only",
-        "agent “Carina”: answers without a language model",
+        "Reading the web: not configured (set [web] fetch)",
+        "Searching the web: not configured (set [web] search)",
+        "Search by meaning: turned off; search uses words only",
+        "Agent “Carina”: answers without a language model",
     ]
     found = carina(tmp_path, "status", "--json").data()
     assert found["running"] is False
@@ -191,13 +191,13 @@ def test_status_names_what_is_configured_without_a_secret(tmp_path: Path) -> Non
     done = carina(tmp_path, "status", CARINA_MODEL="openai:gpt-5-mini", **secrets)
     assert done.stdout.splitlines()[1:] == [
         "Discord: configured",
-        "owner on Discord: not configured (set DISCORD_OWNER_ID)",
+        "Owner on Discord: not configured (set DISCORD_OWNER_ID)",
         "Bluesky: not configured (set BLUESKY_HANDLE and BLUESKY_APP_PASSWORD)",
-        "reading the web: not configured (set [web] fetch)",
-        "searching the web: not configured (set [web] search)",
+        "Reading the web: not configured (set [web] fetch)",
+        "Searching the web: not configured (set [web] search)",
         "model openai:gpt-5-mini: configured",
-        "search by meaning: turned off; search uses words only",
-        "agent “Carina”: answers with openai:gpt-5-mini",
+        "Search by meaning: turned off; search uses words only",
+        "Agent “Carina”: answers with openai:gpt-5-mini",
     ]
     assert "canary" not in done.stdout + done.stderr
 

@@ -94,7 +94,7 @@ def test_an_older_database_is_said_by_every_command_until_it_is_migrated(
 @pytest.mark.parametrize(
     ("harm", "state", "words"),
     [
-        (lambda path: set_version(path, 99), "newer", "install a newer Carina"),
+        (lambda path: set_version(path, 99), "newer", "install the newer version"),
         (garble, "unreadable", "cannot be read as a database (file is not a database): restore it from a backup"),
         (lambda path: path.unlink(), "missing", "is missing or empty: restore it from a backup"),
         (lambda path: path.write_bytes(b""), "unreadable", "is missing or empty: restore it from a backup"),

@@ -277,7 +277,7 @@ async def test_a_deleted_constellation_is_kept_aside_and_its_places_go_to_the_co
 async def test_one_in_use_is_not_deleted(side: Side) -> None:
     boat = await side.create("boat")
     async with side.served.use(boat):
-        with pytest.raises(UserError, match="boat is in use"):
+        with pytest.raises(UserError, match="boat” is in use"):
             await side.call("constellation.delete", name="boat")
     assert (await side.call("constellation.delete", name="boat"))["text"].startswith("boat is deleted.")
 

@@ -33,14 +33,14 @@ async def test_models_and_front_ends_that_wait_to_be_used_are_there(tmp_path: Pa
     assert await shown(tmp_path, DISCORD_TOKEN=KEY, **asked) == [
         "Discord: not connected: only a chat is running; `carina run` connects it",
         "dashboard: starting",
-        "owner on Discord: not configured (set DISCORD_OWNER_ID)",
+        "Owner on Discord: not configured (set DISCORD_OWNER_ID)",
         "Bluesky: not configured (set BLUESKY_HANDLE and BLUESKY_APP_PASSWORD)",
-        "reading the web: not configured (set [web] fetch)",
-        "searching the web: not configured (set [web] search)",
+        "Reading the web: not configured (set [web] fetch)",
+        "Searching the web: not configured (set [web] search)",
         "model openai:a: not used yet",
         "model openai:b: not used yet",
-        "search by meaning: turned off; search uses words only",
-        "agent “Carina”: answers with openai:a",
+        "Search by meaning: turned off; search uses words only",
+        "Agent “Carina”: answers with openai:a",
         "0 waiting for an answer, 0 to be sent, 0 failed",
     ]
 
@@ -66,10 +66,10 @@ def test_the_owner_on_discord_and_a_program_are_told_the_same() -> None:
     lines = reader.run(status.lines, Markdown())
     assert lines == [
         "Carina is running (constellation “home”)",
-        f"service: everything has been halted since {stamp}; `/admin halt release` resumes",
-        "database: The database has not accepted writes since noon; free up disk space, or stop the program that is "
+        f"Service: everything has been halted since {stamp}; `/admin halt release` resumes",
+        "Database: The database has not accepted writes since noon; free up disk space, or stop the program that is "
         "locking the file",
-        "inbox: failed messages: 2; `/admin inbox list` shows them",
+        "Inbox: failed messages: 2; `/admin inbox list` shows them",
         "Discord: not configured",
         f"model openai:a: refused since {stamp}: refused access (HTTP 401). Set OPENAI\\_API\\_KEY to a key that works "
         "for this model, and restart. The next attempt is in 40 s.",

@@ -359,8 +359,8 @@ def test_blocks_that_are_missing_twice_there_or_added_are_refused(car: Path, tmp
     [
         ({"hello": 1}, "not made by Carina"),
         ([1, 2], "not made by Carina"),
-        ({"carina": FORMAT + 1}, "newer Carina"),
-        ({"carina": FORMAT, "schema": SCHEMA + 1}, "newer Carina"),
+        ({"carina": FORMAT + 1}, "newer version of Carina"),
+        ({"carina": FORMAT, "schema": SCHEMA + 1}, "newer version of Carina"),
         (
             {"carina": FORMAT, "kind": "universe", "id": "", "name": "", "schema": SCHEMA, "thin": False},
             "does not say what it contains",

@@ -169,7 +169,7 @@ def test_a_damaged_file_is_not_migrated_and_a_backup_is_named(path: Path, monkey
 @pytest.mark.parametrize(
     ("program", "error", "refused"),
     [
-        ((FIRST,), DatabaseTooNew, "has version 2, but this program supports versions up to 1: install a newer Carina"),
+        ((FIRST,), DatabaseTooNew, "written by a newer version of Carina"),
         (
             (Migration(3, "start", "CREATE TABLE a (n INTEGER, m INTEGER) STRICT;"),),
             DatabaseOutdated,

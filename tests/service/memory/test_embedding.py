@@ -62,7 +62,7 @@ async def test_what_is_said_and_answered_gets_vectors_and_status_tells(
         assert await until_embedded(t) == 2
         texts = [text for _path, body, _key in embeddings.asked for text in body["input"]]
         assert any(text.endswith("my tortoise is called Fred") for text in texts)
-        assert "search by meaning: openai:small: working" in (await t.service.said("status")).splitlines()
+        assert "Search by meaning: openai:small: working" in (await t.service.said("status")).splitlines()
 
 
 @pytest.mark.parametrize("side", first_of(1, "after", "before"))

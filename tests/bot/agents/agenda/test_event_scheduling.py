@@ -162,7 +162,7 @@ def test_an_event_that_repeats_is_moved_by_saying_how_from_now_on(tx: Tx, when: 
     ("begins", "when", "why"),
     [
         ("every day at 18:00", "at 20:00", "This event repeats"),
-        ("today at 18:00", "soonish", "do not understand the time"),
+        ("today at 18:00", "soonish", "don't understand the time"),
         ("today at 18:00", "yesterday at 11:00", "past|earlier|over"),
     ],
 )
@@ -205,7 +205,7 @@ def test_an_event_does_not_end_before_it_begins(tx: Tx) -> None:
 def test_an_event_ends_after_it_begins(tx: Tx) -> None:
     event = kept(tx, "today at 18:00", ends="at 19:30")
     assert event.ends_at == datetime(2026, 3, 2, 19, 30, tzinfo=UTC)
-    with pytest.raises(Refused, match="do not understand"):
+    with pytest.raises(Refused, match="don't understand"):
         kept(tx, "today at 18:00", ends="later")
 
 

@@ -235,7 +235,7 @@ async def test_a_time_that_cannot_be_is_refused_in_the_language_of_who_asks(tmp_
     async with talked(tmp_path, without_a_model(), *asked) as service:
         german, english = service.platform.texts()
     assert ("Februar" in german, "does not exist" in german) == (True, False)
-    assert "There is no such date or time as February 31." in english
+    assert "There is no such date or time: February 31." in english
 
 
 async def test_without_a_model_the_state_of_a_reminder_is_told_in_the_language_of_who_asks(tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ def test_a_reminder_is_put_off_for_minutes_or_until_a_time_on_the_clocks_of_the_
     [
         ({"when": "yesterday at 09:00"}, "in the past"),
         ({"when": "soonish"}, "I don't understand the time “soonish”"),
-        ({"when": "2026-02-30 09:00"}, "2026-02-30 09:00 does not exist"),
+        ({"when": "2026-02-30 09:00"}, "no such date or time: 2026-02-30 09:00"),
         ({"which": "dad", "when": "tomorrow"}, "There is no open reminder"),
     ],
 )
