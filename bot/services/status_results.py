@@ -79,7 +79,7 @@ class ModelState(Row):
         return cls.from_record(found, problem=problem)
 
     def line(self, markup: Markup) -> str:
-        name = markup.text(_("model {model}", model=self.model))
+        name = markup.text(_("Model {model}", model=self.model))
         if self.since is None:
             return f"{name}: {markup.text(self.problem or self.words)}"
         problem = f": {markup.text(self.problem)}" if self.problem else ""

@@ -13,7 +13,7 @@ shared = pytest.mark.asyncio(loop_scope="module")
 
 DOWN = "The language model `openai:scripted` can't be reached at the moment, so I can only answer from memory"
 APOLOGY = "Sorry, I can only give simple answers at the moment."
-UNREACHABLE, FAILING = "model openai:scripted: unreachable since ", "model openai:scripted: failing since "
+UNREACHABLE, FAILING = "Model openai:scripted: unreachable since ", "Model openai:scripted: failing since "
 REFUSED = "My key for the language model `openai:scripted` was refused, so I can only answer from memory"
 
 
@@ -61,11 +61,11 @@ async def test_a_refused_key_is_told_answered_from_memory_and_not_tried_with_eve
         assert REFUSED not in (await t.ask(t.olga, t.olga.direct, "and of Chile?")).text, "once a day is enough"
         assert len(t.model.requests) == 1
         shown = await status(t)
-        assert "model openai:scripted: refused since " in shown
+        assert "Model openai:scripted: refused since " in shown
         assert "(HTTP 401 invalid_api_key). Set OPENAI_API_KEY to a key" in shown
         assert " The next attempt is in" in shown
         out = await t.service.said("status")
-        assert "model openai:scripted: refused since " in out
+        assert "Model openai:scripted: refused since " in out
         (model,) = (await t.service.data("status"))["models"]
         assert (model["model"], model["state"]) == ("openai:scripted", "refused")
         await t.service.stop()

@@ -44,7 +44,7 @@ class IdleStatus(ServiceStatus):
         return _(damaged if self.ended else text)
 
     def lines(self, markup: Markup) -> list[str]:
-        problems = (_("database: {unstored}", unstored=file.problem) for file in self.databases if file.problem)
+        problems = (_("Database: {unstored}", unstored=file.problem) for file in self.databases if file.problem)
         return [markup.text(self.heading), *map(markup.text, problems), *self.parts(markup)]
 
     def data(self) -> dict[str, Any]:

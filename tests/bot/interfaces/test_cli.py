@@ -195,7 +195,7 @@ def test_status_names_what_is_configured_without_a_secret(tmp_path: Path) -> Non
         "Bluesky: not configured (set BLUESKY_HANDLE and BLUESKY_APP_PASSWORD)",
         "Reading the web: not configured (set [web] fetch)",
         "Searching the web: not configured (set [web] search)",
-        "model openai:gpt-5-mini: configured",
+        "Model openai:gpt-5-mini: configured",
         "Search by meaning: turned off; search uses words only",
         "Agent “Carina”: answers with openai:gpt-5-mini",
     ]

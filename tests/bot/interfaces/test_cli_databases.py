@@ -71,7 +71,7 @@ def test_an_older_database_is_said_by_every_command_until_it_is_migrated(
     words = f"{path} has version {needed - 1}, but this program needs {needed}: run `carina db migrate`"
     done = carina(tmp_path, "status")
     assert (done.returncode, done.stderr) == (3, "")
-    assert done.stdout.splitlines()[:2] == ["Carina is not running. Repair the database first.", f"database: {words}"]
+    assert done.stdout.splitlines()[:2] == ["Carina is not running. Repair the database first.", f"Database: {words}"]
     done = here("status --json")
     row = json.loads(done.stdout)["databases"][1]
     assert (done.returncode, row["state"], row["problem"]) == (3, "older", words)
@@ -163,7 +163,7 @@ def test_nothing_is_migrated_while_another_file_has_to_be_seen_to(
     assert status(path, Kind.CONSTELLATION).version == NEWEST[Kind.CONSTELLATION] - 1
     done = here("status")
     assert done.returncode == 1, "migrating is not what comes first"
-    assert done.stdout.count("database: ") == 2
+    assert done.stdout.count("Database: ") == 2
 
 
 def test_a_migration_that_fails_says_where_the_file_stands(tmp_path: Path, here: Here) -> None:

@@ -32,13 +32,13 @@ async def test_models_and_front_ends_that_wait_to_be_used_are_there(tmp_path: Pa
     asked = {"CARINA_MODEL": "openai:a", "CARINA_FALLBACK_MODELS": "openai:b,offline", "OPENAI_API_KEY": KEY}
     assert await shown(tmp_path, DISCORD_TOKEN=KEY, **asked) == [
         "Discord: not connected: only a chat is running; `carina run` connects it",
-        "dashboard: starting",
+        "Dashboard: starting",
         "Owner on Discord: not configured (set DISCORD_OWNER_ID)",
         "Bluesky: not configured (set BLUESKY_HANDLE and BLUESKY_APP_PASSWORD)",
         "Reading the web: not configured (set [web] fetch)",
         "Searching the web: not configured (set [web] search)",
-        "model openai:a: not used yet",
-        "model openai:b: not used yet",
+        "Model openai:a: not used yet",
+        "Model openai:b: not used yet",
         "Search by meaning: turned off; search uses words only",
         "Agent “Carina”: answers with openai:a",
         "0 waiting for an answer, 0 to be sent, 0 failed",
@@ -71,9 +71,9 @@ def test_the_owner_on_discord_and_a_program_are_told_the_same() -> None:
         "locking the file",
         "Inbox: failed messages: 2; `/admin inbox list` shows them",
         "Discord: not configured",
-        f"model openai:a: refused since {stamp}: refused access (HTTP 401). Set OPENAI\\_API\\_KEY to a key that works "
+        f"Model openai:a: refused since {stamp}: refused access (HTTP 401). Set OPENAI\\_API\\_KEY to a key that works "
         "for this model, and restart. The next attempt is in 40 s.",
-        "agent Ca\\*ri\\*na: answers with openai:a",
+        "Agent “Ca\\*ri\\*na”: answers with openai:a",
         "1 waiting for an answer, 3 to be sent, 2 failed",
     ]
     found = status.data()
