@@ -159,7 +159,7 @@ def test_nothing_is_migrated_while_another_file_has_to_be_seen_to(
     (attic,) = begin(tmp_path, "attic")
     assert path < attic, "the one that migrating would mend is looked at first"
     set_version(attic, 99)
-    here("db migrate").refused("has version 99")
+    here("db migrate").refused("data format 99")
     assert status(path, Kind.CONSTELLATION).version == NEWEST[Kind.CONSTELLATION] - 1
     done = here("status")
     assert done.returncode == 1, "migrating is not what comes first"
