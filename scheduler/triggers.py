@@ -15,8 +15,8 @@ from memory.store.clock import from_text, to_text
 from memory.store.errors import Refused
 from memory.store.records import asdict
 from scheduler.cron import read_crontab
-from scheduler.descriptions import crontab_words, rule_words
 from scheduler.rrules import Rule, check_rule
+from scheduler.times_in_words import crontab_words, rule_words
 from scheduler.zones import instant, zone_of
 from texts import _, ngettext, source
 

@@ -30,7 +30,7 @@ from bot.runtime.replication import Replication
 from bot.services.caller import Caller, PlaceScope, Via, owner_at_terminal
 from bot.services.memory.dreams import Dreams
 from bot.services.memory.search import Search, SearchResults, SearchTerms
-from bot.services.people.people import Accounts
+from bot.services.people.people_and_linked_accounts import Accounts
 from bot.upkeep.background_calls import Background, UpkeepDeps
 from bot.upkeep.dream_run import DreamRun
 from bot.upkeep.embedding import Embedding, QueryMeaning

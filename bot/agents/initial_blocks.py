@@ -12,8 +12,8 @@ from memory import agents, blocks
 from memory.agents import Agent, InitialBlock
 from memory.blocks import CONSTELLATION_OWNER, BlockType, NewBlock, Permission, shares
 from memory.blocks.document import SYSTEM
+from memory.blocks.lifecycle import set_block_settings
 from memory.blocks.schemas import TEXT, parse_schema
-from memory.blocks.settings import set_block_settings
 from memory.blocks.shares import Common
 from memory.blocks.visibility import blocks_described, own_block
 from memory.people.audience import OWNER, PUBLIC, Audience, Trust

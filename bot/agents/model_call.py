@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from msgspec import Struct, field
 
 from bot.agents import turn_events
-from bot.agents.answers import without_our_lines
+from bot.agents.answer_messages import without_our_lines
 from bot.agents.budgets import Allowance, BudgetLevel, cost_of
 from bot.agents.context.prompt import PromptInputs
 from bot.agents.turn_deps import TurnDeps

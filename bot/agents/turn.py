@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import TypeAlias, assert_never
 
 from bot.agents import turn_events
-from bot.agents.answers import too_long
+from bot.agents.answer_messages import too_long
 from bot.agents.budgets import Allowance, BudgetLevel, cost_of
 from bot.agents.context import prompt
 from bot.agents.context.history import foreign_rows
@@ -19,7 +19,7 @@ from bot.agents.context.prompt import PromptInputs
 from bot.agents.groups.member_turns import REQUIRED_PARTS, give_up_part, member_of
 from bot.agents.groups.team import acting
 from bot.agents.model_call import ModelCall, TurnControl
-from bot.agents.model_trouble import said_of, tell_owner, trouble_of
+from bot.agents.model_failure_notices import said_of, tell_owner, trouble_of
 from bot.agents.next_step import (
     CallModel,
     CallTool,

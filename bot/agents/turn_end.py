@@ -9,8 +9,8 @@ from functools import cached_property
 
 from msgspec import Struct
 
-from bot.agents import facts_and_feedback, patrols, turn_log
-from bot.agents.answers import Piece, package, queue
+from bot.agents import patrols, turn_learning, turn_log
+from bot.agents.answer_messages import Piece, package, queue
 from bot.agents.context import interrupted_work
 from bot.agents.context.prompt import PromptInputs
 from bot.agents.groups.member_turns import end_part
@@ -65,7 +65,7 @@ def end_turn(tx: Tx, turn_deps: TurnDeps, material: PromptInputs, text: str, now
 
 def finish(tx: Tx, turn_deps: TurnDeps, material: PromptInputs, now: datetime) -> None:
     """Learn from a turn whose answer is queued, and mark its messages as answered."""
-    facts_and_feedback.learn(tx, material, turn_deps.tools, now)
+    turn_learning.learn(tx, material, turn_deps.tools, now)
     if material.recovery != "":
         stored_work.clear(tx, material.turn)
     inbox.finish(tx, material.turn.id, now)

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from bot.agents import facts_and_feedback
+from bot.agents import turn_learning
 from bot.agents.context.prompt import PromptInputs
 from bot.agents.tool_rules import MORE_TOOLS
 from bot.agents.tools.base import Tool, Toolset
@@ -84,7 +84,7 @@ def note_tool(tx: Tx, turn: Turn, tools: Mapping[str, Tool], use: Use, now: date
     used = ToolUsed(name, operation, worked, call.id, round(use.seconds, 2))
     activity.note_of_turn(tx, turn, used, words, now)
     if not worked:
-        facts_and_feedback.note_failure(tx, turn, name, now)
+        turn_learning.note_failure(tx, turn, name, now)
 
 
 def use_in_words(called: str) -> str:

@@ -11,7 +11,7 @@ from typing import Protocol, TypeAlias
 
 from msgspec import Struct
 
-from bot.agents import facts_and_feedback
+from bot.agents import turn_learning
 from bot.agents.permissions.roles_and_rights import People
 from bot.agents.turn_deps import TurnDeps
 from bot.runtime.conversation import ConversationWorker
@@ -150,7 +150,7 @@ class ConstellationIntake:
                     queued |= broker.taken_back(tx, each.source, each.subject, clock())
                 decided = routing.for_state(tx, each, group, broker.terms.people.selves)
                 accepted = self._take(tx, with_reaction(tx, each), decided, clock())
-                facts_and_feedback.note_feedback(tx, each, accepted, clock())
+                turn_learning.note_feedback(tx, each, accepted, clock())
                 taken.append(accepted)
             return taken, queued
 

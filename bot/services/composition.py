@@ -34,7 +34,7 @@ from bot.services.agents.toml_tables import Tables
 from bot.services.memory.archival import Archive
 from bot.services.memory.block_settings import BlockSettings
 from bot.services.memory.blocks import Blocks
-from bot.services.memory.context import ContextViews
+from bot.services.memory.context_preview import ContextViews
 from bot.services.memory.dreams import Dreams
 from bot.services.memory.facts import Facts
 from bot.services.memory.folders import Folders
@@ -46,7 +46,7 @@ from bot.services.memory.unattended_turns import UnattendedTurns
 from bot.services.memory.why import Why
 from bot.services.people.agenda import Agenda
 from bot.services.people.approvals import Approvals
-from bot.services.people.people import KnownPeople
+from bot.services.people.people_and_linked_accounts import KnownPeople
 from bot.services.people.place_settings import Places, open_places
 from bot.services.people.tasks import TaskLists
 from bot.services.registry import Clocks, Guard, Registry

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler
 from bot.errors import UserError
 from memory.store.clock import to_text
 from memory.store.ids import PersonId, code
-from scheduler.descriptions import clock_words
+from scheduler.times_in_words import clock_words
 from sources.bluesky.identifiers import DID
 from sources.text import without_unseen
 from texts import _, gettext_noop, ngettext, ngettext_noop, number_text, timestamp

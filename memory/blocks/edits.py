@@ -18,13 +18,13 @@ from memory.blocks import containers, records
 from memory.blocks.changes import Change
 from memory.blocks.containers import add_entry
 from memory.blocks.document import SYSTEM, BlockDocument, Writer
+from memory.blocks.lifecycle import create_block, ensure_block, tell_changed
 from memory.blocks.merge import known_version, lines_changed, lines_now, place_of_item, set_seen, shown_text
 from memory.blocks.records import LOGS, Author, Block, BlockType, Decision, NewBlock, Operation, Permission
 from memory.blocks.repair import open_block
 from memory.blocks.rights import existing_block, require_yes
 from memory.blocks.schema_paths import PLAIN, Target, every_target, target_of
 from memory.blocks.schemas import CompositeSchema, Field, FieldType, LogSchema, MapSchema, outline
-from memory.blocks.settings import create_block, ensure_block, tell_changed
 from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy, OpenBlock, save_change
 from memory.blocks.visibility import own_block
 from memory.people.audience import OWNER, Audience, Scope, Trust

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from memory.people.audience import OWNER
 from memory.portability.car import CarError
+from memory.portability.exported_tables import Table, registry_tables, tables
 from memory.portability.import_outcomes import UNDOABLE_TABLES, holds
 from memory.portability.imports import Import, note_import, registry_rows
-from memory.portability.tables import Table, registry_tables, tables
-from memory.portability.untrusted import require_times
+from memory.portability.untrusted_imports import require_times
 from memory.store.clock import to_text
 from memory.store.data_folder import GLOBAL_DB
 from memory.store.database import Rows, Tx

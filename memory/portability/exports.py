@@ -22,7 +22,7 @@ from memory.portability.car import (
     write_block,
     write_header,
 )
-from memory.portability.tables import ExportScope, Table, conditions, registry_tables, tables
+from memory.portability.exported_tables import ExportScope, Table, conditions, registry_tables, tables
 from memory.store.data_folder import private_file
 from memory.store.database import Row, Rows
 from memory.store.records import asdict

@@ -30,9 +30,9 @@ from memory.portability.car import (
     read_manifest,
     shown,
 )
+from memory.portability.exported_tables import REGISTRY, SETTLED, Table, tables
 from memory.portability.import_outcomes import Outcome
-from memory.portability.tables import REGISTRY, SETTLED, Table, tables
-from memory.portability.untrusted import TRUSTED_ALONE, Checks, distrust, require_readable, require_sound_blocks
+from memory.portability.untrusted_imports import TRUSTED_ALONE, Checks, distrust, require_readable, require_sound_blocks
 from memory.store import erasure_records, migrations
 from memory.store.data_folder import GLOBAL_DB
 from memory.store.database import Rows, Tx, Value

@@ -17,7 +17,7 @@ from dateutil.relativedelta import relativedelta
 from msgspec import Struct
 
 from memory.store.errors import Refused
-from scheduler.descriptions import clock_words, rule_words
+from scheduler.times_in_words import clock_words, rule_words
 from scheduler.triggers import DateTrigger, RecurrenceTrigger, Trigger, next_run, require
 from scheduler.zones import instant, zone_of
 from texts import _, gettext_noop

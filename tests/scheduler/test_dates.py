@@ -10,7 +10,7 @@ import pytest
 
 from memory.store.errors import Refused
 from scheduler.dates import find_when, read_when, shown
-from scheduler.descriptions import clock_words, crontab_words, moment_words, rule_words
+from scheduler.times_in_words import clock_words, crontab_words, moment_words, rule_words
 from scheduler.triggers import CronTrigger, DateTrigger, RecurrenceTrigger, Trigger, next_run, words
 from texts import DAY_END, reading, speaking
 

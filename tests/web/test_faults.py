@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from bot.agents.turn_events import Watch
-from bot.interfaces.web import mcp, openai_api, pages, request_checks
+from bot.interfaces.web import mcp_over_http, openai_api, pages, request_checks
 from bot.runtime.previews import Broadcast
 from memory.store.faults import commit_point
 from tests.bot.stage import until
@@ -181,7 +181,7 @@ async def test_what_goes_wrong_inside_is_told_in_the_form_of_the_address(
         program = await s.program("admin")
         monkeypatch.setattr(pages, "tail", broken)
         monkeypatch.setattr(openai_api, "_names", broken)
-        monkeypatch.setattr(mcp, "version", broken)
+        monkeypatch.setattr(mcp_over_http, "version", broken)
         page, models, tools = await s.get("/logs"), await program.get("/v1/models"), await program.get("/mcp")
         assert {each.status_code for each in (page, models, tools)} == {500}
         assert "Something went wrong." in page.text

@@ -21,8 +21,8 @@ from memory.store.ids import EventId, PersonId, snowflakes
 from memory.store.records import replace
 from scheduler import triggers
 from scheduler.dates import later, read_when
-from scheduler.descriptions import clock_words, time_words
 from scheduler.job_kinds import DueJob, JobResult, Kinds, QueueJob
+from scheduler.times_in_words import clock_words, time_words
 from scheduler.triggers import DateTrigger, RecurrenceTrigger, Trigger
 from scheduler.zones import zone_of
 from texts import _, gettext_lazy, gettext_noop, language

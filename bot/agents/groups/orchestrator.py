@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from bot.agents import turn_events
-from bot.agents.answers import package, queue
+from bot.agents.answer_messages import package, queue
 from bot.agents.context import prompt
 from bot.agents.context.prompt import PromptInputs
 from bot.agents.groups.member_turns import begin_part

@@ -14,11 +14,11 @@ from memory import blocks
 from memory.blocks import Author, Block, BlockType, Decision, NewBlock, NewSettings, Permission, revert, shares
 from memory.blocks import Operation as BlockOperation
 from memory.blocks.document import agent_writer
+from memory.blocks.lifecycle import require_allowed_label, tell_changed
 from memory.blocks.records import MOST_CHARACTERS
 from memory.blocks.replay import not_back
 from memory.blocks.rights import decision_for, require_yes
 from memory.blocks.schemas import PlainContent, outline, plain_schema
-from memory.blocks.settings import require_allowed_label, tell_changed
 from memory.blocks.shares import shares_of
 from memory.store.clock import to_text
 from memory.store.database import Rows, Tx

@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 from pydantic import Field
 
-from bot.agents.answers import Piece, package, queue
+from bot.agents.answer_messages import Piece, package, queue
 from bot.agents.context.quotes import line, say
 from bot.agents.groups.loop_guard import TURN_BUDGET, budget_left, pair_rests, root_of
 from bot.agents.owner_notices import own_place

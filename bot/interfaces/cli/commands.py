@@ -14,8 +14,8 @@ import click
 from bot.errors import CallError
 from bot.interfaces.cli import streams
 from bot.interfaces.cli.manifest import Entry, Manifest, ParameterEntry, Tree, constellation_after, place
+from bot.interfaces.command_headings import HEADINGS
 from bot.interfaces.control.client import View
-from bot.interfaces.headings import HEADINGS
 from bot.interfaces.version import version
 from memory.store.records import replace
 from texts import _, gettext_noop, language, number_text, sentence

@@ -28,10 +28,10 @@ from memory.agents import Agent
 from memory.portability import destination
 from memory.portability.car import About, CarError, Kind, shown
 from memory.portability.destination import become_constellation, is_joined, join_constellation, require_new_name
+from memory.portability.exported_tables import ExportScope
 from memory.portability.exports import Origin, export
 from memory.portability.imports import Import, Opener, VerifiedFile, is_sealed, opener, require_schema, stage, verify
-from memory.portability.tables import ExportScope
-from memory.portability.untrusted import Checks
+from memory.portability.untrusted_imports import Checks
 from memory.store import erasure_records
 from memory.store.backups import RESTORING
 from memory.store.clock import utc_now

@@ -105,7 +105,7 @@ _OPENED = {"dashboard.open"}
 
 def _set_up(entry: Entry, arguments: Mapping[str, Any], view: View) -> None:
     """Ask for settings, write them, and check the result."""
-    wizard = loaded("bot.interfaces.cli.wizard.wizard")  # loads the line editor
+    wizard = loaded("bot.interfaces.cli.wizard.setup_questions")  # loads the line editor
     given, starts = wizard.ask_settings(arguments)
     if given is None:
         return

@@ -24,7 +24,7 @@ from memory.store import heap
 from memory.store.clock import utc_now
 from memory.store.faults import commit_point
 from memory.store.logs import Log
-from scheduler.descriptions import clock_words
+from scheduler.times_in_words import clock_words
 from scheduler.zones import zone_of
 from texts import _, error_text, show_times
 

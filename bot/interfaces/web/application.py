@@ -18,7 +18,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from bot.interfaces.web import (
     chat_pages,
-    mcp,
+    mcp_over_http,
     memory_pages,
     message_pages,
     monitoring,
@@ -33,7 +33,7 @@ from bot.interfaces.web.request import FAILURES, Context
 from bot.interfaces.web.request_checks import AccessMiddleware
 from bot.interfaces.web.server import WebServer
 from bot.interfaces.web.sign_in_pages import from_discord, login, logout, with_discord
-from scheduler.descriptions import clock_words
+from scheduler.times_in_words import clock_words
 from texts import _, error_text, show_times
 
 
@@ -77,7 +77,12 @@ PAGES: tuple[tuple[str, Handler], ...] = (
     *message_pages.ROUTES,
     *chat_pages.ROUTES,
 )
-PROGRAMS: tuple[tuple[str, str, Handler], ...] = (*openai_api.ROUTES, *rest.ROUTES, *webhooks.ROUTES, *mcp.ROUTES)
+PROGRAMS: tuple[tuple[str, str, Handler], ...] = (
+    *openai_api.ROUTES,
+    *rest.ROUTES,
+    *webhooks.ROUTES,
+    *mcp_over_http.ROUTES,
+)
 
 
 def application(web: WebServer) -> ASGIApp:

@@ -12,14 +12,14 @@ from urllib.parse import urlencode
 from msgspec import Struct
 from starlette.responses import Response
 
-from bot.interfaces.headings import HEADINGS
+from bot.interfaces.command_headings import HEADINGS
 from bot.interfaces.web.recent_logs import components, tail
 from bot.interfaces.web.refusals import Refusal
 from bot.interfaces.web.request import FAILURES, Context, arguments, offered, outcome, told
 from bot.interfaces.web.request_checks import OWN_PAGE
 from bot.services import titles
 from bot.services.caller import Via
-from bot.services.memory.context import Preview
+from bot.services.memory.context_preview import Preview
 from bot.services.people.approvals import RequestRow
 from bot.services.people.place_settings import MODES
 from bot.services.people.privacy import PersonCounts
@@ -30,7 +30,7 @@ from bot.services.system.jobs import JobRow
 from memory.permission_requests import Status
 from memory.queue import inbox
 from memory.store.ids import MessageId, text_mark
-from scheduler.descriptions import time_words
+from scheduler.times_in_words import time_words
 from scheduler.zones import zone_of
 from sources.api import DASHBOARD, SOURCE
 from texts import DAY_END, _, language

@@ -17,7 +17,7 @@ from bot.services.results import relative
 from memory.knowledge.facts import LABELS
 from memory.store.clock import from_text
 from memory.store.ids import text_mark
-from scheduler.descriptions import clock_words
+from scheduler.times_in_words import clock_words
 from sources.names import place_title, source_name
 from texts import gettext_noop, number_text
 

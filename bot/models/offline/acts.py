@@ -13,7 +13,7 @@ from bot.models.offline.intents import STATEMENT, Intent, Parser
 from bot.models.offline.language import LONGEST, detect
 from bot.models.offline.turn import Context, Lines, Record
 from scheduler.dates import coming, later, try_find
-from scheduler.descriptions import time_words
+from scheduler.times_in_words import time_words
 from sources.text import one_line
 
 _NEWEST, _MOST_LISTED, _MOST_SAID, _MOST_ROWS, _DAYS_AHEAD = 50, 30, 12, 40, 31

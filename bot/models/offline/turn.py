@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from bot.models.base import AssistantMessage, Call, Request, ToolMessage, UserMessage, is_answer
 from bot.models.offline.language import Language
-from scheduler.descriptions import moment_words, rule_words, time_words
+from scheduler.times_in_words import moment_words, rule_words, time_words
 from sources.text import one_line
 
 _LONGEST_TOOL_TEXT, _LONGEST_NAME, _LONGEST_LINE, _LONGEST_LISTED = 300, 60, 300, 160

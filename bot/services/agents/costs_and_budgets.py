@@ -24,7 +24,7 @@ from memory.spending import Bill, By, Limit
 from memory.store.database import Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import PersonId
-from scheduler.descriptions import date_words
+from scheduler.times_in_words import date_words
 from scheduler.zones import instant, zone_of
 from texts import _, gettext_noop, money_text, ngettext, ngettext_noop, number_text
 

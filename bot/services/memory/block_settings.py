@@ -15,7 +15,7 @@ from bot.services.registry import ASKS, KEEPS, Arguments, Param, Suggestions, op
 from bot.services.transactions import MemoryService
 from memory import activity
 from memory.activity import BlockUpdated, NewEvent
-from memory.blocks import Block, BlockType, NewBlock, NewSettings, Permission, create_block, settings, undelete_block
+from memory.blocks import Block, BlockType, NewBlock, NewSettings, Permission, create_block, lifecycle, undelete_block
 from memory.blocks.document import person_writer
 from memory.blocks.records import MOST_CHARACTERS, MOST_LABEL
 from memory.blocks.revert import Editor
@@ -165,7 +165,7 @@ class BlockSettings(MemoryService, frozen=True):
             owner.id, arguments.label, arguments.description, caller.scope.audience, caller.trust, kind,
             arguments.permission, arguments.limit, pinned=kind is BlockType.WORKING,
         )  # fmt: skip
-        settings.require_allowed_label(arguments.label)
+        lifecycle.require_allowed_label(arguments.label)
         self._require_theirs(caller, create_block(tx, new, person_writer(caller.person), self.clock()))
         self._note(tx, caller, arguments.label, "created")
         return _("Created the block “{block}”.", block=arguments.label)
@@ -183,21 +183,21 @@ class BlockSettings(MemoryService, frozen=True):
         for each in (block.type, kind or block.type):  # checked when it becomes core and when it stops being core
             self._require_theirs(caller, block._replace(type=each))
         self._note(tx, caller, block.label, "changed")
-        label = settings.set_block_settings(tx, block, new, person_writer(caller.person), self.clock()).label
+        label = lifecycle.set_block_settings(tx, block, new, person_writer(caller.person), self.clock()).label
         return _("Changed the block “{block}”.", block=label)
 
     @operation("memory.delete", "Delete a memory block", Action.BLOCKS, ASKS)
     def delete(self, tx: Tx, caller: Caller, label: BlockName) -> str:
         named = find_named(tx, caller.scope, label)
         self._require_theirs(caller, named.block)
-        settings.remove_block(tx, named.block, self.clock())
+        lifecycle.remove_block(tx, named.block, self.clock())
         caller.confirm(_("Delete the block “{label}”?", label=named.block.label))  # otherwise it is rolled back
         self._note(tx, caller, named.block.label, "deleted")
         return _("Deleted the block “{block}”. `carina memory restore` brings it back.", block=named.block.label)
 
     @operation("memory.restore", "Bring a deleted block back", Action.BLOCKS, KEEPS)
     def restore(self, tx: Tx, caller: Caller, label: _Deleted) -> str:
-        found = settings.deleted_blocks(tx, caller.scope, label)
+        found = lifecycle.deleted_blocks(tx, caller.scope, label)
         if not found:
             raise UserError("There is no deleted block “{block}” here.", block=label)
         owner, audience = found[0]
@@ -207,7 +207,7 @@ class BlockSettings(MemoryService, frozen=True):
 
     @suggestions("deleted blocks")
     def suggest_deleted(self, rows: Rows, caller: Caller) -> Suggestions:
-        labels = settings.deleted_labels(rows, caller.scope)
+        labels = lifecycle.deleted_labels(rows, caller.scope)
         return [(each, shown_block(label_called(rows, each, caller.scope))) for each in labels]
 
     def _require_theirs(self, caller: Caller, block: Block) -> None:

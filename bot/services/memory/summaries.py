@@ -18,7 +18,7 @@ from memory.knowledge import sessions, summaries
 from memory.knowledge.sessions import Session
 from memory.knowledge.summaries import AgentSummary, Compaction, ConstellationSummary
 from memory.store.database import Database, Rows
-from scheduler.descriptions import date_words
+from scheduler.times_in_words import date_words
 from texts import _, gettext_noop, sentence
 
 _NEWEST, _MOST = 3, 60

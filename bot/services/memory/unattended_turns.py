@@ -34,7 +34,7 @@ from memory.store.errors import BlockCorrupt, StoreError
 from memory.store.ids import AgentId, BlockId, EntryId, TurnId
 from memory.store.logs import Log
 from memory.unattended_turns import UnattendedTurn
-from scheduler.descriptions import date_words
+from scheduler.times_in_words import date_words
 from scheduler.zones import instant, zone_of
 from sources.names import place_title
 from sources.text import one_line

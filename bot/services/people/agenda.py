@@ -26,7 +26,7 @@ from memory.store.errors import Refused
 from memory.store.ids import PersonId, ReminderId
 from memory.store.row_mapper import ending
 from scheduler.dates import read_when
-from scheduler.descriptions import time_words
+from scheduler.times_in_words import time_words
 from scheduler.triggers import require
 from scheduler.zones import zone_of
 from texts import _, gettext_noop, moment_text

@@ -11,7 +11,7 @@ from typing import Any
 
 from bot.services.results import Markdown
 from memory.store.clock import from_text
-from scheduler.descriptions import clock_words
+from scheduler.times_in_words import clock_words
 from scheduler.zones import zone_of
 from texts import _
 

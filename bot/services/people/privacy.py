@@ -1,6 +1,6 @@
 """Data stored about people, and what they can do with it: see, export, pause, erase.
 
-Everybody may do so for themselves, the owner for anybody. `ignored_people` knows whose messages are ignored.
+Everybody may do so for themselves, the owner for anybody. `paused_and_opted_out.py` knows whose messages are ignored.
 """
 
 import asyncio

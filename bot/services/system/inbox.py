@@ -10,7 +10,7 @@ from bot.agents.permissions import roles_and_rights
 from bot.agents.permissions.roles_and_rights import Action
 from bot.errors import UserError
 from bot.services.caller import TERMINAL_ONLY, Caller
-from bot.services.memory.context import Section, sections
+from bot.services.memory.context_preview import Section, sections
 from bot.services.registry import AT_TERMINAL, KEEPS, Param, Suggestions, operation, suggestions
 from bot.services.results import Entry, Listing, Markup, Result, Row, relative
 from bot.services.transactions import ZonedService
@@ -25,7 +25,7 @@ from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
 from memory.store.ids import InboxId, TurnId
 from memory.store.row_mapper import ending
-from scheduler.descriptions import date_words
+from scheduler.times_in_words import date_words
 from scheduler.zones import instant, zone_of
 from sources.bluesky.identifiers import NAME as BLUESKY
 from sources.names import place_title, source_name

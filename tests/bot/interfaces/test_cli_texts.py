@@ -22,7 +22,7 @@ from memory.store.constellations import Constellations
 from memory.store.database import Tx
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId, RequestId, code
-from scheduler.descriptions import time_words
+from scheduler.times_in_words import time_words
 from sources.findings import Finding, State
 from sources.terminal import PERSON, PLACE
 from sources.text import cells

@@ -12,9 +12,9 @@ import pytest
 from bot.config import load_config
 from bot.config.agent_files import read_agent, read_exchange
 from bot.errors import UserError
-from bot.interfaces.cli.wizard import wizard
+from bot.interfaces.cli.wizard import setup_questions
 from bot.interfaces.cli.wizard.init import WriteFile, dotenv_text, starter_text, write_both
-from bot.interfaces.cli.wizard.wizard import Wizard, invitation, models_of
+from bot.interfaces.cli.wizard.setup_questions import Wizard, invitation, models_of
 from sources.findings import Finding, State
 from tests.bot.terminals import Terminal, carina
 
@@ -141,8 +141,8 @@ async def test_a_model_has_an_example_a_key_is_needed_and_one_that_was_typed_is_
         return [Finding("model", State.PROBLEM, "unreachable")]
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(wizard, "models_of", found)
-    monkeypatch.setattr(wizard, "examine_models", unreachable)
+    monkeypatch.setattr(setup_questions, "models_of", found)
+    monkeypatch.setattr(setup_questions, "examine_models", unreachable)
     questions = await asked({}, "openai", "", "openai", "key", "gpt-nope", "n", "", "", "", "y")
     out = capsys.readouterr().out
     assert "openai needs a key" in out

@@ -19,10 +19,10 @@ from bot.errors import UserError
 from bot.interfaces.cli import generate, main, streams
 from bot.interfaces.cli.commands import Commands
 from bot.interfaces.cli.manifest import manifest
+from bot.interfaces.command_headings import HEADINGS
 from bot.interfaces.control import operations
 from bot.interfaces.control.client import Reply, View
 from bot.interfaces.discord import commands as slash
-from bot.interfaces.headings import HEADINGS
 from bot.services import services
 from bot.services.caller import Caller, Location, Via
 from bot.services.registry import Arguments, Options, Param, Registry, Role, operation, operations_of
@@ -181,7 +181,7 @@ def test_every_example_is_a_call_that_is_understood(
 def test_help_groups_every_command_once_and_the_everyday_ones_come_first(capsys: pytest.CaptureFixture[str]) -> None:
     names = [name for each in HEADINGS.values() for name in each]
     offered = {entry.name.partition(".")[0] for entry in manifest().operations} | set(manifest().by_hand)
-    assert (missing := offered - {*names}) == set(), f"add {missing} to HEADINGS in bot/interfaces/headings.py"
+    assert (missing := offered - {*names}) == set(), f"add {missing} to HEADINGS in bot/interfaces/command_headings.py"
     assert sorted(names) == sorted(offered)
     assert main.run(["--help"]) == 0
     said = capsys.readouterr().out

@@ -10,9 +10,9 @@ from memory.blocks import Author, Block, BlockType, NewBlock, form_edits, revert
 from memory.blocks.changes import SYSTEM, ChangeKind, Writer, agent_writer, person_writer
 from memory.blocks.document import unpack
 from memory.blocks.history import ChangeLog, blame
+from memory.blocks.lifecycle import tell_changed
 from memory.blocks.repair import verify_block
 from memory.blocks.schemas import Field, FieldType, LogSchema, MapSchema
-from memory.blocks.settings import tell_changed
 from memory.blocks.store import CheckpointPolicy, HistoryLimits, block_history, share_peer
 from memory.erasure.blocks import NO_DESCRIPTION, forget_past, remove_derived, remove_of_person
 from memory.erasure.edited_or_deleted_messages import narrow_message

@@ -29,7 +29,7 @@ from memory.blocks import (
     write_block,
 )
 from memory.blocks.changes import SYSTEM
-from memory.blocks.settings import deleted_blocks
+from memory.blocks.lifecycle import deleted_blocks
 from memory.blocks.shares import Share, share_block, share_by_agent, shares_of, unshare_block, unshare_by_agent
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust, may_write_down
 from memory.permission_requests import ApprovalNeeded, Permit

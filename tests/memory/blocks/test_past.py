@@ -26,6 +26,7 @@ from memory.blocks.changes import SYSTEM, ChangeKind, Note
 from memory.blocks.document import BlobKind
 from memory.blocks.form_edits import write
 from memory.blocks.history import blame
+from memory.blocks.lifecycle import set_block_settings
 from memory.blocks.repair import damage_since, repair_block, verify_block
 from memory.blocks.revert import by_agent, revert, roll_back, undo
 from memory.blocks.schema_paths import target_of
@@ -41,7 +42,6 @@ from memory.blocks.schemas import (
     Section,
     dump_schema,
 )
-from memory.blocks.settings import set_block_settings
 from memory.blocks.store import CheckpointPolicy, HistoryLimits, OpenBlock, blobs, block_history, load_block
 from memory.erasure.blocks import forget_past
 from memory.store.database import Tx

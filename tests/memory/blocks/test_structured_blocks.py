@@ -22,6 +22,7 @@ from memory.blocks import (
 )
 from memory.blocks.changes import SYSTEM, Writer
 from memory.blocks.form_edits import fields_by_hand, text_of, write
+from memory.blocks.lifecycle import NewSettings, set_block_settings
 from memory.blocks.repair import open_block, verify_block
 from memory.blocks.revert import Editor, by_hand
 from memory.blocks.schemas import (
@@ -38,7 +39,6 @@ from memory.blocks.schemas import (
     lines_of,
     parse_schema,
 )
-from memory.blocks.settings import NewSettings, set_block_settings
 from memory.people.audience import Trust
 from memory.search.vector_texts import texts_of
 from memory.store.database import Tx

@@ -11,8 +11,8 @@ import pytest
 from memory import jobs
 from memory.blocks import CONSTELLATION_OWNER, Author, NewBlock, add_item, append_block, create_block, find_block
 from memory.blocks.document import SYSTEM, agent_writer, person_writer, unpack
+from memory.blocks.lifecycle import NewSettings, set_block_settings
 from memory.blocks.schemas import Field, FieldType, MapSchema
-from memory.blocks.settings import NewSettings, set_block_settings
 from memory.erasure import byte_search, personal_tables
 from memory.erasure.blocks import NO_DESCRIPTION, remove_derived
 from memory.erasure.person_in_one_constellation import ErasureResult, compact, empty_log, erase_here

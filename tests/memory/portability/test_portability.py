@@ -36,10 +36,10 @@ from memory.portability.car import (
     write_header,
 )
 from memory.portability.destination import NameTaken, become_constellation, is_joined, join_constellation, placed
+from memory.portability.exported_tables import ExportScope, conditions, tables
 from memory.portability.exports import ExportedFile, Origin, export
 from memory.portability.imports import Import, opener, stage, verify
-from memory.portability.tables import ExportScope, conditions, tables
-from memory.portability.untrusted import Checks, require_readable
+from memory.portability.untrusted_imports import Checks, require_readable
 from memory.store import erasure_records
 from memory.store.clock import to_text
 from memory.store.constellations import Constellations

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from bot.interfaces.headings import HEADINGS
+from bot.interfaces.command_headings import HEADINGS
 from texts import _, gettext_noop
 
 _OWN = (("/help", gettext_noop("show this help")), ("/quit, /exit", gettext_noop("end the chat (also Ctrl-D)")))

@@ -14,7 +14,7 @@ from bot.models.base import Answer, Call, Request
 from memory import blocks
 from memory.blocks import Author, BlockType, NewBlock, Permission, create_block
 from memory.blocks.changes import SYSTEM, person_writer
-from memory.blocks.settings import remove_block
+from memory.blocks.lifecycle import remove_block
 from memory.people.audience import Scope, Trust
 from memory.permission_requests import Verdict
 from memory.store.database import Tx

@@ -18,7 +18,7 @@ from memory.blocks.schemas import parse_schema
 from memory.blocks.store import blobs, load_block
 from memory.people.audience import OWNER, Scope, Trust, parse_audience
 from memory.portability.car import CarError
-from memory.portability.tables import tables
+from memory.portability.exported_tables import tables
 from memory.store.database import Rows, Tx, Value
 from memory.store.errors import BlockCorrupt, StoreError
 from texts import ngettext, ngettext_noop

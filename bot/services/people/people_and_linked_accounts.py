@@ -43,7 +43,7 @@ _WRONG = 5  # wrong codes that a person may enter within `_WINDOW`
 _WINDOW = timedelta(minutes=10)
 _REMEMBERED = 1_000
 
-_log = Log("bot.services.people.people")
+_log = Log("bot.services.people.people_and_linked_accounts")
 
 
 _Code = Annotated[str, Param("The code, such as ABCD-2345", example="ABCD-2345")]

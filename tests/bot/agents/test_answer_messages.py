@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.agents.answers import package, without_our_lines
+from bot.agents.answer_messages import package, without_our_lines
 from sources.base import Form
 from sources.bluesky import post_splitting_and_facets
 from tests.bot.parts import MovableClock, Platform
