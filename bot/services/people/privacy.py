@@ -1,7 +1,4 @@
-"""Data stored about people, and what they can do with it: see, export, pause, erase.
-
-Everybody may do so for themselves, the owner for anybody. `paused_and_opted_out.py` knows whose messages are ignored.
-"""
+"""Data stored about people, and what they, and the owner for anybody, can do with it: see, export, pause, erase."""
 
 import asyncio
 import json
