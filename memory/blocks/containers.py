@@ -290,7 +290,7 @@ def put_back(loro: LoroDoc, before: Mapping[str, Any]) -> bool:
                 raise BlockRefused("entries of a log cannot be changed")
             if target.read_only:
                 raise BlockRefused(
-                    "{path} was changed in the meantime and is read-only: the system maintains it", path=path
+                    "{path} was changed in the meantime and is read-only: Carina maintains it", path=path
                 )
             set_value(loro, target, before[path])
             changed = True

@@ -265,7 +265,7 @@ def changeable(block: Block, path: str, *, by_system: bool = False) -> Target:
     target = target_of(block.schema, path)
     if target.read_only and not by_system:
         raise BlockRefused(
-            "{path} of block “{address}” is read-only: the system maintains it", path=path, address=block.address
+            "{path} of block “{address}” is read-only: Carina maintains it", path=path, address=block.address
         )
     return target
 

@@ -114,7 +114,9 @@ def _require_sound(new: NewBlock) -> None:
     records.require_fits(new.label, new.limit, len(new.content))
     if isinstance(new.schema, TextSchema) and new.values:
         raise Refused(
-            "block “{label}” is a text: it has no fields {names}", label=new.label, names=", ".join(new.values)
+            "block “{label}” is plain text, without fields: leave out {names}",
+            label=new.label,
+            names=", ".join(new.values),
         )
     if not isinstance(new.schema, TextSchema) and new.content:
         raise Refused(
@@ -187,7 +189,7 @@ def set_viewport(tx: Tx, author: Author, label: str, first: int, lines: int) -> 
     most = len(block.content.splitlines())
     if lines and not (1 <= first <= max(most, 1) and lines > 0):
         raise Refused(
-            "there is no line {first} to begin with: the block has {most}, counted from 1",
+            "there is no line {first}: the block has {most}, counted from 1",
             first=first,
             most=ngettext_lazy("{count} line", "{count} lines", most),
         )
@@ -260,7 +262,7 @@ def undelete_block(tx: Tx, owner: AgentId, label: str, audience: Audience, now: 
     if (row := tx.one(sql, (owner, label, audience))) is None:
         raise BlockNotFound("there is no deleted block “{label}” here", label=label[: records.MOST_LABEL])
     if own_block(tx, owner, label, audience) is not None:
-        raise BlockExists("there is a block “{label}” again; rename it, then restore the deleted one", label=label)
+        raise BlockExists("there is a new block “{label}”; rename it, then restore the deleted one", label=label)
     tx.run("UPDATE memory_blocks SET deleted_at = NULL, updated_at = ? WHERE id = ?", (now, row["id"]))
     index_blocks(tx, row["id"])
     return block_by_id(tx, owner, BlockId(row["id"]))
@@ -348,7 +350,7 @@ def _retyped(tx: Tx, block: Block, schema: Schema, writer: Writer, now: datetime
     if filled := [name for name, value in before.items() if value != after.get(name)]:  # names of fields are no content
         if lost := ", ".join(name for name in filled if name.strip(".")):
             raise Refused(
-                "block “{label}” is not empty: {names} would be lost; create another and copy the content",
+                "block “{label}” is not empty: {names} would be lost; create another block and copy the content",
                 label=block.label,
                 names=lost,
             )

@@ -142,7 +142,7 @@ class Replay:
         for path in (*sequences, *counters):
             if self._targets[path].read_only:
                 raise BlockRefused(
-                    "{path} was changed in the meantime and is read-only: the system maintains it", path=path
+                    "{path} was changed in the meantime and is read-only: Carina maintains it", path=path
                 )
         removed = restored = 0
         for path, cuts in sequences.items():

@@ -194,7 +194,9 @@ class BlockTool(StoreTool[BlockArguments]):
                 return _used(block, passage(description_of(tx, block)))
             case "viewport":
                 block = _look_at(tx, author, arguments)
-                text = say("you see of block {label} now:\n{text}", label=block.address, text=within_block(block.shown))
+                text = say(
+                    "what you now see of block {label}:\n{text}", label=block.address, text=within_block(block.shown)
+                )
                 return replace(_used(block, text), shown={block.id: block.version})
             case "share":
                 permission = Permission(arguments.permission)
@@ -302,7 +304,7 @@ def _edited(author: Author, block: Block, more: PromptText = NOTHING) -> Outcome
     done = say(f"block {{label}}{CHANGED}{{size}}{{more}}", label=block.label, size=size_of(block), more=more)
     if block.id not in author.shown or block.type is BlockType.CORE or block.pinned:
         return _used(block, done)
-    text = say("{done}; you see of it:\n{shown}", done=done, shown=within_block(block.shown))
+    text = say("{done}; what you see of it:\n{shown}", done=done, shown=within_block(block.shown))
     return replace(_used(block, text), shown={block.id: block.version})
 
 

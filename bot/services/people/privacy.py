@@ -37,7 +37,7 @@ _SURE = gettext_noop(
     "is kept again unless you pause or opt out."
 )
 _NOTHING_KEPT = gettext_noop(
-    "Record an erasure anyway? It is then repeated whenever an older backup is restored, which may hold something."
+    "Record an erasure anyway? An older backup may still hold something; the erasure is repeated if one is restored."
 )
 _SEES = Options(default=True)
 _EXPORTS = Options(changes=True, seconds=300.0, suffix="zip")

@@ -396,13 +396,13 @@ async def test_a_viewport_without_its_last_line_goes_to_the_end_and_load_takes_n
                 await scene.do(Call("1", "context", json.dumps({"operation": operation, "label": "notes", **lines})))
             )
 
-        seen = "you see of block notes now:\n"
+        seen = "what you now see of block notes:\n"
         assert await use("viewport", first_line=3) == (f"{seen}(lines 3 to 4 of 4)\nthree\nfour\n", True)
         assert await use("viewport", first_line=2, last_line=3) == (f"{seen}(lines 2 to 3 of 4)\ntwo\nthree\n", True)
         assert await use("viewport", first_line=1) == (f"{seen}one\ntwo\nthree\nfour\n", True)
         for operation, lines, words in (
-            ("viewport", {"first_line": 9}, "there is no line 9 to begin with: the block has 4 lines"),
-            ("viewport", {"first_line": 0}, "there is no line 0 to begin with"),
+            ("viewport", {"first_line": 9}, "there is no line 9: the block has 4 lines"),
+            ("viewport", {"first_line": 0}, "there is no line 0"),
             ("viewport", {"first_line": 3, "last_line": 2}, "line 2 is before line 3"),
             ("load", {"first_line": 3}, "load brings the whole block back; viewport, after it"),
         ):
