@@ -45,8 +45,9 @@ def corrected(said: str, was: str, now: datetime, code: str) -> str:
     same, spans = grammar(code).counted.subn(lambda _found: said, was, 1)
     when = alone(same if spans and said.isdecimal() else said, now, code)
     new, before = try_find(when, now, code), None if spans else coming(was, now, code)
-    if new is None:  # "pm", "abends"
-        return alone(f"{was} {said}", now, code) if was and said else ""
+    if new is None:  # "pm", "abends"; not "please", which leaves the time as it is
+        both = alone(f"{was} {said}", now, code) if was and said else ""
+        return both if coming(both, now, code) != coming(was, now, code) else ""
     old, days = try_find(was, now, code), grammar(code).named
     if old and isinstance(old.trigger, RecurrenceTrigger) and (day := days.search(said)) and days.search(was):
         return alone(days.sub(day[0], was, 1), now, code)  # another day of the week, as often as before

@@ -161,7 +161,7 @@ class Parser(Struct, frozen=True):
             old, new = (each.removeprefix(begin).removesuffix(end) for each in (kept.when, when))
             text = kept.text.replace(old, new) if kept.name == "timer_set" else kept.text
             return kept._replace(text=text, when=when, other="", instead=kept.text)
-        text = self.language.rewrite("amend", f"{kept.text}\n{said.strip(_ASKED)}")
+        text = self.language.rewrite("amend", f"{kept.text}\n{said.strip(_TRAILING)}")
         if not what or "\n" in text or not _is_subject(self.sentence(what)):
             return None
         fact = Intent("remember", text, other=kept.text)
