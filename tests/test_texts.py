@@ -351,7 +351,7 @@ async def test_discord_is_told_descriptions_in_german_and_japanese_and_english_n
         assert time.process_time() - begun < 1
         menu = app_commands.ContextMenu(name=MENU, callback=shown)
         named = (await menu.get_translated_payload(tree, CatalogTranslator()))["name_localizations"]
-    assert named == {"de": "Warum hast du das gesagt?", "ja": "なぜこう言ったの？"}
+    assert named == {"de": "Warum hast du das gesagt?", "ja": "なぜこう答えたのですか？"}
     assert told["description"] == "Approve a request"
     assert told["description_localizations"] == {"de": "Eine Anfrage genehmigen", "ja": "リクエストを承認します"}
     assert "name_localizations" not in told or not told["name_localizations"]

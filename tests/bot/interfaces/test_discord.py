@@ -231,7 +231,7 @@ async def test_no_answer_shows_what_is_not_for_people(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("code", "menu"),
-    [("en", "Why did you say this?"), ("de", "Warum hast du das gesagt?"), ("ja", "なぜこう言ったの？")],
+    [("en", "Why did you say this?"), ("de", "Warum hast du das gesagt?"), ("ja", "なぜこう答えたのですか？")],
 )
 def test_help_names_the_menu_of_a_message_as_discord_shows_it(code: str, menu: str) -> None:
     with speaking(code):
