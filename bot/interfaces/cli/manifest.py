@@ -75,13 +75,11 @@ def operation_entry(name: str) -> Entry:
 
 def constellation_after(words: Sequence[str]) -> list[str]:
     """`--constellation NAME COMMAND …` as `COMMAND --constellation NAME …`: it can be typed before any of the words."""
-    match list(words):
-        case ["--constellation", name, command, *others]:
-            return [command, "--constellation", name, *others]
-        case [named, command, *others] if named.startswith("--constellation="):
-            return [command, named, *others]
-        case _:
-            return list(words)
+    named, others = list[str](), list(words)
+    while others[1:] and others[0].partition("=")[0] == "--constellation":
+        size = 1 + (others[0] == "--constellation")
+        named, others = [*named, *others[:size]], others[size:]
+    return [*others[:1], *named, *others[1:]]
 
 
 def place(tree: Tree, name: str, entry: Entry) -> None:

@@ -226,6 +226,7 @@ def test_without_a_service_status_and_doctor_speak_the_chosen_language(tmp_path:
         "--constellation=nowhere agent list",
         "remind --constellation nowhere list",
         "memory --constellation nowhere list",
+        "--constellation=default memory --constellation=nowhere list",
         "remind list --constellation nowhere",
     ):
         refused = carina(tmp_path, *command.split())
