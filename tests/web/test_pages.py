@@ -211,7 +211,7 @@ async def test_a_command_after_a_slash_is_done_in_the_chat(s: Site) -> None:
         ("/events add dinner on Friday", "When is missing.\nWhen: When it starts"),
         ("/events add dinner on Friday", 'href="/commands/events.add?title=dinner+on+Friday"'),
         ("/remind me", 'href="/commands/remind.me"'),
-        ("/remind me call mom in 20 minutes", "I'll tell you at the terminal, in"),
+        ("/remind me call mom in 20 minutes", "tell you at the terminal, in"),
         ("/status now", "This command does not take “now”."),
         ("/tasks add pay --due Friday", "Options do not work in this chat."),
         ("/privacy erase", 'href="/commands/privacy.erase"'),
@@ -317,8 +317,8 @@ async def test_channel_modes_and_sources_are_changed_in_the_settings(s: Site) ->
     assert '<option value="off" selected>' in page
     await s.post("/settings", op="mode.set", place="discord:7", mode="configured")
     assert {each["mode"] for each in await s.call("mode.list")} == {"listen"}
-    assert "not heard anything" in (await s.post("/settings", op="mode.set", place="discord:99", mode="off")).text
-    assert "cannot be paused" in (await s.post("/settings", op="source.pause", source="terminal")).text
+    assert "heard anything in" in (await s.post("/settings", op="mode.set", place="discord:99", mode="off")).text
+    assert "be paused, so that" in (await s.post("/settings", op="source.pause", source="terminal")).text
     assert 'name="source" value="alarm"' in page
     assert 'name="source" value="terminal"' not in page, "nobody is offered what is refused"
 
@@ -918,7 +918,7 @@ async def test_reminders_show_their_time_and_are_done_put_off_and_canceled(s: Si
     snooze = f"/commands/remind.snooze?reminder={reminder['id']}"
     assert f'href="{snooze}"' in page
     assert f'<option value="{reminder["id"]}" selected>call the bank' in (await s.get(snooze)).text
-    assert "I'll remind you on" in (await s.post(snooze, reminder=reminder["id"], minutes="5")).text
+    assert "remind you on" in (await s.post(snooze, reminder=reminder["id"], minutes="5")).text
     assert "on Fri, Mar 7, 2031" in (await s.post(snooze, reminder=reminder["id"], until="2031-03-07 10:00")).text
 
     def told(tx: Tx) -> None:
