@@ -276,10 +276,15 @@ class Operation(Options, frozen=True, kw_only=True, dict=True):
         return "arguments" not in self._hints
 
     @property
+    def gives(self) -> Any:
+        """The type of its result, such as `Listing[FactRow]`."""
+        return self._hints["return"]
+
+    @property
     def lists(self) -> bool:
         """Whether it returns a list."""
-        gives = self._hints.get("return")
-        return isinstance(gives, type) and issubclass(gives, Listing)
+        kind = get_origin(self.gives) or self.gives
+        return isinstance(kind, type) and issubclass(kind, Listing)
 
     @property
     def words(self) -> list[str]:

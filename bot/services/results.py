@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
+from types import GenericAlias
 from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar
 
 import msgspec
@@ -206,9 +207,9 @@ class _Data(BaseModel, ABC):
         frozen=True, coerce_numbers_to_str=True, defer_build=True, validate_by_name=True, validate_by_alias=False
     )
 
-    def __class_getitem__(cls, _row: object) -> type[Self]:
-        """For type checkers only: a pydantic class for each kind of row would take 10 kB."""
-        return cls
+    def __class_getitem__(cls, row: object) -> Any:
+        """The kind of row is for type checkers and descriptions only: a pydantic class for each would take 10 kB."""
+        return GenericAlias(cls, row)
 
     phrase: ClassVar[str] = ""
     """The catalog text that describes it, with names of values in braces."""

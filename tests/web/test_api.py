@@ -408,7 +408,8 @@ async def every_list_is_read_in_parts(s: Site, reader: httpx.AsyncClient) -> Non
     """Also where rows arrive or go away between two parts."""
     for text in "abc":
         await s.call("archival.add", text=text, label=text)
-    there = (await reader.get("/openapi.json")).json()["paths"]
+    described = (await reader.get("/openapi.json")).json()
+    there = described["paths"]
     for declared in s.app.services.registry.operations.values():
         name, path = declared.name, f"/api/v1/{declared.name}"
         needs = any(each.required for each in declared.parameters)
@@ -417,6 +418,7 @@ async def every_list_is_read_in_parts(s: Site, reader: httpx.AsyncClient) -> Non
         assert {"limit", "cursor"} & {each["name"] for each in there[path]["get"]["parameters"]}, name
         first = await reader.get(f"{path}?limit=1")
         whole, found = (await reader.get(f"{path}?limit=50")).json(), first.json()
+        assert_as_described(described, there[path]["get"], whole)
         assert ("next" in first.links) == (len(whole) > 1), (name, first.text)
         if "next" in first.links:
             found += (await reader.get(first.links["next"]["url"])).json()
@@ -444,6 +446,41 @@ async def test_the_description_is_whole_and_valid(s: Site) -> None:
             for schema in (each["schema"] for each in operation.get("parameters", ())):
                 jsonschema.Draft202012Validator.check_schema(schema)
             assert operation["summary"], path
+            answer = operation["responses"]["200"]["content"]["application/json"]["schema"]
+            assert answer or path == "/v1/chat/completions", path
+
+
+async def test_answers_are_as_described(s: Site) -> None:
+    program = await s.program("admin")
+    found = (await program.get("/openapi.json")).json()
+    for name, given in (
+        ("archival.add", {"text": "My dentist is on Elm Street.", "label": "dentist"}),
+        ("tasks.add", {"title": "Water the plants"}),
+        ("remind.me", {"text": "call Mom", "when": "tomorrow at 5 pm"}),
+        ("archival.show", {"entry": "dentist"}),
+        ("archival.delete", {"entry": "dentist"}),
+        *(("memory.show", given) for given in ({}, {"label": "persona"})),
+        *((each, {"label": "persona"}) for each in ("memory.history", "memory.blame")),
+        ("search", {"text": "plants"}),
+        *((each, {}) for each in ("status", "cost", "agent.list", "facts.list", "tasks.list", "jobs.list", "activity")),
+    ):
+        ((method, told),) = found["paths"][f"/api/v1/{name}"].items()
+        address, sure = f"/api/v1/{name}", {"X-Confirm": "yes"}
+        asked = (
+            program.get(address, params=given) if method == "get" else program.post(address, json=given, headers=sure)
+        )
+        answer = await asked
+        assert answer.status_code == 200, answer.text
+        assert_as_described(found, told, answer.json())
+    task = found["components"]["schemas"]["TaskRow"]
+    wrong = [dict.fromkeys(task["required"], 1)]
+    with pytest.raises(jsonschema.ValidationError):
+        assert_as_described(found, found["paths"]["/api/v1/tasks.list"]["get"], wrong)
+
+
+def assert_as_described(found: dict[str, Any], told: dict[str, Any], data: object) -> None:
+    schema = told["responses"]["200"]["content"]["application/json"]["schema"]
+    jsonschema.Draft202012Validator({**schema, "components": found["components"]}).validate(data)
 
 
 async def test_an_mcp_client_calls_the_tools(s: Site) -> None:

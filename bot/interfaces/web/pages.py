@@ -182,7 +182,7 @@ async def costs(ctx: Context) -> Response:
     return ctx.page(
         "costs.html", title=_("Costs"), days=days, choices=_DAYS, plot_data=plot, bills=bills,
         agents=found.every["agent"], models=found.every["model"], purposes=found.every["purpose"],
-        budgets=found.budgets.rows,
+        budgets=found.budgets,
     )  # fmt: skip
 
 

@@ -1,12 +1,17 @@
 """Operations as JSON over HTTP, with their OpenAPI 3.1 description; both are made from the registry."""
 
+import functools
 import json
-from collections.abc import Mapping
-from typing import Any
+import operator
+from collections.abc import Mapping, Sequence
+from types import GenericAlias, UnionType
+from typing import Any, get_args, get_origin, get_type_hints
 from urllib.parse import urlencode
 
 from msgspec import Struct
+from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core.core_schema import ModelSchema
 from starlette.responses import JSONResponse, Response
 
 from bot.config.problems import nearest
@@ -18,7 +23,7 @@ from bot.services.caller import Unconfirmed, Via
 from bot.services.idempotent_requests import IdempotentRequest, StoredResponse
 from bot.services.memory.block_results import History, ShownBlock
 from bot.services.registry import Operation
-from bot.services.results import Listing, Result
+from bot.services.results import Entry, Listing, Result, Sentence
 from memory.people.web_keys import RequestState
 from memory.store.errors import BlockChanged
 from memory.store.ids import text_mark
@@ -186,9 +191,10 @@ async def _sent(ctx: Context, declared: Operation) -> dict[str, Any]:
 async def describe(ctx: Context) -> Response:
     """Describe the API as an OpenAPI document."""
     operations = sorted(offered(ctx).items())
-    paths = {f"/api/v1/{name}": _path(declared) for name, declared in operations}
-    types = {f"{name}.{of}": told for name, declared in operations for of, told in _types(declared).items()}
-    chat = {"summary": "Talk to an agent or a group", "operationId": "chat.completions", "responses": _responses()}
+    results, types = _result_schemas(operations)
+    types |= {f"{name}.{of}": told for name, declared in operations for of, told in _types(declared).items()}
+    paths = {f"/api/v1/{name}": _path(declared, results[name]) for name, declared in operations}
+    chat = {"summary": "Talk to an agent or a group", "operationId": "chat.completions", "responses": _responses({})}
     return JSONResponse(
         {
             "openapi": "3.1.0",
@@ -200,9 +206,9 @@ async def describe(ctx: Context) -> Response:
     )
 
 
-def _path(declared: Operation) -> dict[str, Any]:
+def _path(declared: Operation, result: JsonSchemaValue) -> dict[str, Any]:
     schema = _schema(declared)
-    about = {"operationId": declared.name, "summary": declared.summary, "responses": _responses()}
+    about = {"operationId": declared.name, "summary": declared.summary, "responses": _responses(result)}
     if declared.changes:
         body = {"required": bool(schema["required"]), "content": {"application/json": {"schema": schema}}}
         return {"post": {**about, "requestBody": body}}
@@ -236,12 +242,56 @@ def _whole(declared: Operation) -> JsonSchemaValue:
     return declared.arguments.model_json_schema(ref_template=template, schema_generator=GenerateJsonSchema)
 
 
-def _responses() -> dict[str, Any]:
+class _AsData(GenerateJsonSchema):
+    """The schemas of results as `Result.data` gives them, merged with their row."""
+
+    def ser_schema(self, _schema: object) -> None:
+        """Values that are serialized by a function keep the schema of their type."""
+
+    def is_instance_schema(self, _schema: object) -> JsonSchemaValue:
+        return {"type": "object"}
+
+    def model_schema(self, schema: ModelSchema) -> JsonSchemaValue:
+        told = super().model_schema(schema)
+        if issubclass(schema["cls"], Result) and (row := told["properties"].pop("row", None)):
+            told["required"].remove("row")
+            told["allOf"] = [row]
+        return told
+
+
+def _result_schemas(
+    operations: Sequence[tuple[str, Operation]],
+) -> tuple[dict[str, JsonSchemaValue], dict[str, JsonSchemaValue]]:
+    """The schemas of the results of operations, by operation, and of the types to which they refer."""
+    found, more = TypeAdapter.json_schemas(
+        [(name, "serialization", TypeAdapter(_data_type(declared.gives))) for name, declared in operations],
+        ref_template="#/components/schemas/{model}",
+        schema_generator=_AsData,
+    )
+    return {name: told for (name, _mode), told in found.items()}, more.get("$defs", {})
+
+
+def _data_type(gives: Any) -> Any:
+    """The type of what `Result.data` gives for a type of results."""
+    kind = get_origin(gives) or gives
+    if kind is UnionType:
+        return functools.reduce(operator.or_, map(_data_type, get_args(gives)))
+    if kind is str:
+        return Sentence
+    if (own := get_type_hints(kind.data)["return"]) is not Any:
+        return own
+    if not issubclass(kind, Listing | Entry):
+        return kind
+    (row,) = get_args(gives) or get_args(kind.__orig_bases__[0])
+    return GenericAlias(list, row) if issubclass(kind, Listing) else row
+
+
+def _responses(result: JsonSchemaValue) -> dict[str, Any]:
     wrong = {
         "description": "The request was refused",
         "content": {"application/problem+json": {"schema": {"type": "object"}}},
     }
-    return {"200": {"description": "The result", "content": {"application/json": {}}}, "4XX": wrong}
+    return {"200": {"description": "The result", "content": {"application/json": {"schema": result}}}, "4XX": wrong}
 
 
 ROUTES = (("GET", "/openapi.json", describe), ("GET", "/api/v1/{name}", operate), ("POST", "/api/v1/{name}", operate))

@@ -141,15 +141,15 @@ class Cost(Result):
     bills: tuple[BillRow, ...]
     every: Mapping[By, tuple[BillRow, ...]] = Field(exclude=True)
     """The costs by every dimension, for a page that shows all."""
-    budgets: Listing[BudgetRow]
+    budgets: tuple[BudgetRow, ...]
 
-    def data(self) -> Any:
+    def data(self) -> list[dict[str, Any]]:
         return [{self.by: bill.of, **bill.model_dump(mode="json", exclude={"of"})} for bill in self.bills]
 
     def lines(self, markup: Markup) -> list[str]:
         head = ngettext("Today, by {by}:", "Last {count} days, by {by}:", self.days, by=_(self.by))
         bills = [*self.bills, _together(self.bills)] if len(self.bills) > 1 else self.bills
-        limits = [_("Budgets:"), *self.budgets.lines(markup)] if self.budgets.rows else []
+        limits = [_("Budgets:"), *(f"- {each.line(markup)}" for each in self.budgets)] if self.budgets else []
         return [head if bills else _("No model was used."), *(f"- {bill.line(markup)}" for bill in bills), *limits]
 
 
@@ -190,7 +190,7 @@ class Spending(ZonedService, frozen=True):
 
         found = await self.database.read(read)
         every = {kind: tuple(map(BillRow.of_bill, bills)) for kind, bills in found.items()}
-        return Cost(days=days, by=by, bills=every[by], every=every, budgets=await self.list_budgets(caller))
+        return Cost(days=days, by=by, bills=every[by], every=every, budgets=(await self.list_budgets(caller)).rows)
 
     @operation("budget.list", "List budgets and what is left", Action.COST)
     def list_budgets(self, rows: Rows, caller: Caller) -> Listing[BudgetRow]:

@@ -174,7 +174,7 @@ class Diff(Result):
         same = self.told(markup, gettext_noop("Versions {older} and {newer} are the same."))
         return [markup.code("\n".join(found), "diff") if found else same]
 
-    def data(self) -> Any:
+    def data(self) -> dict[str, Any]:
         one, other = self.before.splitlines(), self.after.splitlines()
         parts = [
             {"line": start + 1, "removed": one[start:end], "added": other[first:last]}

@@ -276,7 +276,7 @@ class SearchResults(Result):
         hits = [hit.line(markup) for hit in self.shown] or [self.nothing]
         return [*hits, *(markup.small(markup.text(line)) for line in self.how)]
 
-    def data(self) -> Any:
+    def data(self) -> dict[str, Any]:
         return {**self.model_dump(mode="json"), "hits": [hit.data() for hit in self.hits]}
 
     def terminal(self, markup: Markup) -> str:

@@ -301,7 +301,7 @@ class Export(WrittenFile):
     everything: dict[str, Any]
     zone: str = Field(exclude=True)
 
-    def data(self) -> Any:
+    def data(self) -> dict[str, Any]:
         return {"file": self.file} if self.file else self.everything
 
     @property
