@@ -11,7 +11,7 @@ from bot.agents.permissions.roles_and_rights import Action, Change, MemoryRights
 from bot.errors import UserError
 from bot.services.caller import Caller
 from bot.services.names import find_living
-from bot.services.registry import FORM, KEEPS, LISTS, Param, Suggestions, operation, suggestions
+from bot.services.registry import ASKS, FORM, KEEPS, LISTS, Param, Suggestions, operation, suggestions
 from bot.services.results import Entry, Listing, Markup, Row
 from bot.services.transactions import MemoryService
 from memory import agents
@@ -23,7 +23,7 @@ from memory.knowledge.project_learnings import LONGEST
 from memory.people.audience import Scope, Trust
 from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
-from memory.store.ids import FactId, PersonId, SessionId, snowflakes
+from memory.store.ids import FactId, PersonId, SessionId, code, snowflakes
 from memory.store.row_mapper import ending
 from sources.text import one_line
 from texts import _, gettext_noop
@@ -128,10 +128,12 @@ class Facts(MemoryService, frozen=True):
     def open_form(self, rows: Rows, caller: Caller, fact: _Which) -> Entry[FactRow]:
         return Entry(done=_("Corrected"), row=self._row(caller, self._changeable(rows, caller, fact, Change.CORRECT)))
 
-    @operation("facts.forget", "Forget one of your facts", Action.CHANGE_OWN)
+    @operation("facts.forget", "Forget one of your facts", Action.CHANGE_OWN, ASKS)
     def forget_fact(self, tx: Tx, caller: Caller, fact: _Which) -> str:
-        """Forget a fact and those that it replaced."""
+        """Forget a fact and those that it replaced. One that is found by words is shown first."""
         found = self._changeable(tx, caller, fact, Change.FORGET)
+        if fact.removeprefix("#") not in (str(found.id), code(found.id)):
+            caller.confirm(_("Forget this fact? {text}", text=one_line(found.text)))
         heard, also = facts.messages_of(tx, found.id), _also_kept(tx, found, caller.scope)
         facts.forget(tx, found.id)
         if not heard:
