@@ -19,8 +19,8 @@ from bot.agents.context.prompt import HISTORY_ROWS, PromptInputs
 from bot.agents.context.quotes import passage
 from bot.agents.context.working_memory import TOOL, fitted
 from bot.agents.next_step import CallTool
-from bot.agents.permissions import approval_cards, calls_needing_approval
-from bot.agents.permissions.approval_cards import ApprovalCall
+from bot.agents.permissions import approval_card_text, calls_needing_approval
+from bot.agents.permissions.approval_card_text import ApprovalCall
 from bot.agents.tool_rules import Rules
 from bot.agents.tools.base import (
     Arguments,
@@ -139,7 +139,7 @@ class ToolCaller:
             found = self._deps.broker.ask(tx, asking, missing.need, now)
             if isinstance(found, Permit):
                 return found
-            text = approval_cards.waiting(found)
+            text = approval_card_text.waiting(found)
             turns.add_step(tx, turn, CallWaits(use.call.id, use.call.name, text, found.id), now)
             return None
 

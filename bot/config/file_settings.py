@@ -47,7 +47,7 @@ from bot.config.values import (
     or_nothing,
 )
 from bot.upkeep.compaction_strategies import RecursiveSummarization, Strategy
-from memory.blocks.store import CheckpointPolicy, HistoryLimits
+from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy, HistoryLimits
 from scheduler.zones import local_zone
 from texts import _, gettext_noop
 
@@ -312,11 +312,11 @@ class Approvals(Section):
 class Memory(Section):
     """How changes of blocks are stored."""
 
-    checkpoint_updates: int = Field(default=10, ge=1, le=1_000)
-    checkpoint_kilobytes: int = Field(default=50, ge=1, le=10_000)
+    checkpoint_updates: int = Field(default=DEFAULT_POLICY.updates, ge=1, le=1_000)
+    checkpoint_kilobytes: int = Field(default=DEFAULT_POLICY.size // 1_000, ge=1, le=10_000)
     checkpoint_minutes: Annotated[float, Field(gt=0, le=60 * 24 * 30)] = 60
-    checkpoints_kept: int = Field(default=5, ge=2, le=100)
-    history_changes: int = Field(default=1_000, ge=10, le=10_000)
+    checkpoints_kept: int = Field(default=DEFAULT_POLICY.keep, ge=2, le=100)
+    history_changes: int = Field(default=DEFAULT_POLICY.limits.changes, ge=10, le=10_000)
     history_days: Annotated[float, Field(ge=0, le=36_500)] = 0
 
     def checkpoints(self) -> CheckpointPolicy:

@@ -18,7 +18,7 @@ from bot.config.file_settings import Group as GroupSettings
 from bot.config.problems import nearest
 from bot.config.values import TOOLS
 from bot.errors import ConfigError
-from bot.runtime.routing_table import EVERYWHERE_ELSE, RoutingTable
+from bot.runtime.group_routing import EVERYWHERE_ELSE, GroupRouting
 from memory import agent_groups, agents
 from memory.agent_groups import Group, Member
 from memory.agents import Agent, AgentConfig, InitialBlock
@@ -42,22 +42,22 @@ async def configured_constellation(config: Config, constellations: Constellation
     return found
 
 
-async def seed_routing(config: Config, database: Database, clock: Clock) -> RoutingTable:
+async def seed_routing(config: Config, database: Database, clock: Clock) -> GroupRouting:
     """Create missing agents and groups of the configuration; returns the routing."""
     return await database.write(_SEED, lambda tx: _seed(tx, config, clock))
 
 
-def load_routing(rows: Rows, config: Config) -> RoutingTable:
+def load_routing(rows: Rows, config: Config) -> GroupRouting:
     """The routing from the database and the configuration."""
     groups = {group.name: group.id for group in agent_groups.groups(rows)}
     places = {place: groups[each.name] for each in config.groups if each.name in groups for place in each.places}
     usual = groups.get(config.default_group.name, next(iter(groups.values()), GroupId("")))
-    answering = RoutingTable(places, usual)
+    answering = GroupRouting(places, usual)
     answering.heed(rows)
     return answering
 
 
-def _seed(tx: Tx, config: Config, clock: Clock) -> RoutingTable:
+def _seed(tx: Tx, config: Config, clock: Clock) -> GroupRouting:
     now = clock()
     for settings in config.agents:
         seed_agent(tx, agent_row(settings, show_name=config.discord.show_names), now)
@@ -69,7 +69,7 @@ def _seed(tx: Tx, config: Config, clock: Clock) -> RoutingTable:
         there = next((each for each in agent_groups.groups(tx) if each.name == group.name), None)
         groups[group.name] = make_group(tx, group, now) if there is None else there.id
         places |= dict.fromkeys(group.places, groups[group.name])
-    answering = RoutingTable(places, groups[config.default_group.name])
+    answering = GroupRouting(places, groups[config.default_group.name])
     answering.heed(tx)
     return answering
 
@@ -128,7 +128,7 @@ def _group(settings: GroupSettings, ids: Mapping[str, AgentId]) -> Group:
     )
 
 
-def group_section(rows: Rows, group: Group, answering: RoutingTable) -> dict[str, Any]:
+def group_section(rows: Rows, group: Group, answering: GroupRouting) -> dict[str, Any]:
     """The configuration table that would create a stored group, with its places from file and commands."""
     said = {**answering.places, **answering.decided}
     elsewhere = answering.decided.get(EVERYWHERE_ELSE, answering.default)
@@ -155,7 +155,7 @@ def _member_section(name: str, member: Member) -> dict[str, Any] | str:
 
 
 def require_stored(
-    rows: Rows, config: Config, answering: RoutingTable, wanted: Sequence[GroupSettings] = (), *, moves: bool = True
+    rows: Rows, config: Config, answering: GroupRouting, wanted: Sequence[GroupSettings] = (), *, moves: bool = True
 ) -> None:
     """Raise ConfigError if the stored agents and groups do not fit the configuration.
 

@@ -13,9 +13,9 @@ from bot.agents.turn_deps import TurnDeps
 from bot.agents.turn_end import queue_preview
 from bot.runtime.conversation import ConversationWorker, OpenPlaces, Written
 from bot.runtime.erasure_follow_ups import follow
+from bot.runtime.group_routing import GroupRouting
 from bot.runtime.intake import ConstellationIntake, SharedParts
 from bot.runtime.outbox_delivery import DeliveryDeps, DeliveryWorker
-from bot.runtime.routing_table import RoutingTable
 from bot.runtime.supervision import Work
 from bot.storage_retry import until_stored
 from memory import group_runs
@@ -41,7 +41,7 @@ class ConstellationRuntime:
         self,
         constellation: Constellation,
         database: Database,
-        routing: RoutingTable,
+        routing: GroupRouting,
         turn_deps: TurnDeps,
         shared: SharedParts,
         origin: str = "",

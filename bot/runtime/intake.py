@@ -15,8 +15,8 @@ from bot.agents import turn_learning
 from bot.agents.permissions.roles_and_rights import People
 from bot.agents.turn_deps import TurnDeps
 from bot.runtime.conversation import ConversationWorker
+from bot.runtime.group_routing import GroupRouting
 from bot.runtime.halt import HaltState
-from bot.runtime.routing_table import RoutingTable
 from bot.runtime.supervision import Supervisor
 from bot.runtime.turn_retries import RetryPolicy
 from bot.storage_retry import until_stored
@@ -67,7 +67,7 @@ class Gate(Struct, frozen=True):
     """The guards of the intake.
 
     `with_audiences` adds to a place the audiences of its reader's linked accounts; `ignored`
-    (`bot.services.people.paused_and_opted_out`): nothing that a person says, or said at that time, is stored or
+    (`bot.services.people.opted_out_people`): nothing that a person says, or said at that time, is stored or
     answered (edits and deletions are still applied); `paused`: nothing of that source is.
     """
 
@@ -104,7 +104,7 @@ class ConstellationIntake:
     """Decides which notifications are accepted, stores them, and wakes the conversations concerned."""
 
     def __init__(
-        self, database: Database, routing: RoutingTable, turn_deps: TurnDeps, shared: SharedParts, runtime: Runtime
+        self, database: Database, routing: GroupRouting, turn_deps: TurnDeps, shared: SharedParts, runtime: Runtime
     ) -> None:
         self._database = database
         self._routing, self._turn_deps = routing, turn_deps

@@ -1,5 +1,7 @@
 """Passes each notification to the constellation of its place, where it is stored and answered.
 
+Which group answers there is decided by `bot.runtime.group_routing`.
+
 `receive` accepts a notification at once and in order. Batches of them are passed to the intakes of their constellations
 (`bot.runtime.intake`), which are opened if necessary.
 """

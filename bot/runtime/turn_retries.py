@@ -40,7 +40,7 @@ class RetryPolicy(Struct, frozen=True):
     finds may have ended the one before.
     """
 
-    attempts: int = 5
+    attempts: int
     waits: tuple[float, ...] = (1, 5, 20, 60)
     merge: float = 0
     merge_most: float = 5

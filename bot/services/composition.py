@@ -8,8 +8,8 @@ from contextlib import ExitStack
 from msgspec import Struct
 
 from bot.agents import patrols
+from bot.agents.agenda.delivery_to_a_person import PersonalMessages
 from bot.agents.agenda.event_scheduling import EventJob
-from bot.agents.agenda.personal_messages import PersonalMessages
 from bot.agents.agenda.quiet_hours import owners_quiet
 from bot.agents.agenda.reminder_scheduling import ReminderJob
 from bot.agents.data_source_checks import DataSourceChecks
@@ -22,8 +22,8 @@ from bot.agents.turn_deps import Limits, TurnDeps
 from bot.redactor import Redactor
 from bot.runtime.configured_constellation import load_routing, seed_routing
 from bot.runtime.constellation import ConstellationRuntime
+from bot.runtime.group_routing import GroupRouting
 from bot.runtime.previews import Broadcast, Previews, Progress, TypingIndicator
-from bot.runtime.routing_table import RoutingTable
 from bot.runtime.supervision import Work
 from bot.services.agents.addressees import Addressees
 from bot.services.agents.agents import Agents
@@ -195,7 +195,7 @@ class _Maker:
         places = await open_places(config, approvals, routing, shared.accounts)
         return _Answers(runtime, embedding, compactor, terminal, fronts, approvals, places)
 
-    async def _routing(self) -> RoutingTable:
+    async def _routing(self) -> GroupRouting:
         """The routing. In the configured constellation, or a new one, the agents and groups of the configuration are
         created."""
         shared, known = self.shared, await self.database.read(lambda rows: load_routing(rows, self.shared.config))

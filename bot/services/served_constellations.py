@@ -28,7 +28,7 @@ from bot.services.caller import Caller
 from bot.services.names import looked_up
 from bot.services.people.admission_of_strangers import Access, configured_rules
 from bot.services.people.approvals import Approvals
-from bot.services.people.paused_and_opted_out import Choices
+from bot.services.people.opted_out_people import Choices
 from bot.services.people.people_and_linked_accounts import Accounts
 from bot.services.people.person_erasure import Eraser
 from bot.services.people.place_settings import AccountSettings, Places

@@ -17,7 +17,7 @@ from bot.runtime.supervision import Supervisor
 from bot.runtime.turn_retries import configured_retries
 from bot.services.agents.constellations import named
 from bot.services.composition import compose
-from bot.services.people.paused_and_opted_out import Choices
+from bot.services.people.opted_out_people import Choices
 from bot.services.people.place_settings import AccountSettings
 from bot.services.people.sign_in_links import SignInLinks
 from bot.services.people.web_access import WebAccess

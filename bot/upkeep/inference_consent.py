@@ -8,7 +8,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from bot.agents.agenda.personal_messages import PersonalMessages
+from bot.agents.agenda.delivery_to_a_person import PersonalMessages
 from bot.agents.owner_notices import own_place
 from memory import jobs
 from memory.jobs import EntryDue, NewJob

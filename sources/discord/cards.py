@@ -2,7 +2,7 @@
 
 A button's id contains only the question's id and the answer, or an operation and its arguments. Clicks and choices are
 handled by id, so they work after a restart, and rights are checked then. What an approval card says is written in
-`bot.agents.permissions.approval_cards`.
+`bot.agents.permissions.approval_card_text`.
 """
 
 import re

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from bot.config import Config, load_config
 from bot.runtime.constellation import ConstellationRuntime
+from bot.runtime.group_routing import GroupRouting
 from bot.runtime.open_constellations import OpenConstellations
 from bot.runtime.router import Router
-from bot.runtime.routing_table import RoutingTable
 from memory.queue.notifications import Notification
 from memory.store.clock import utc_now
 from memory.store.constellations import Constellations
@@ -78,7 +78,7 @@ async def _serve(
     @asynccontextmanager
     async def make(identifier: ConstellationId) -> AsyncIterator[ConstellationRuntime]:
         async with constellations.use(identifier) as file:
-            routing = RoutingTable({}, groups.get(identifier, GroupId("")))
+            routing = GroupRouting({}, groups.get(identifier, GroupId("")))
             yield ConstellationRuntime(constellations.of(identifier), file, routing, turn_deps, around)
 
     around = surroundings(constellations)

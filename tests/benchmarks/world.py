@@ -158,7 +158,7 @@ async def open_world(making: Making) -> AsyncIterator[World]:
 
 def surroundings(constellations: Constellations) -> SharedParts:
     """Nobody waits here for whether another message follows."""
-    return SharedParts(lambda _: RetryPolicy(merge=0), open_gate(constellations), Supervisor(), Intake())
+    return SharedParts(lambda _: RetryPolicy(attempts=5, merge=0), open_gate(constellations), Supervisor(), Intake())
 
 
 def make_kit(model: Model, endpoint: Endpoint, watch: turn_events.Watch = unwatched) -> TurnDeps:

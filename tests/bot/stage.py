@@ -39,7 +39,7 @@ from bot.runtime.supervision import Supervisor
 from bot.runtime.turn_retries import RetryPolicy
 from bot.services.names import looked_up
 from bot.services.people.approvals import Approvals
-from bot.services.people.paused_and_opted_out import Choices
+from bot.services.people.opted_out_people import Choices
 from bot.services.people.person_erasure import Eraser
 from bot.services.people.privacy import Privacy
 from bot.services.status import Status
@@ -69,7 +69,7 @@ from tests.wire import PATIENCE
 T = TypeVar("T")
 SETUP = commit_point("tests.setup")
 
-AT_ONCE = RetryPolicy(waits=(0.0,), merge=0)
+AT_ONCE = RetryPolicy(attempts=5, waits=(0.0,), merge=0)
 """Tries again without a pause, and answers every message by itself."""
 
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from msgspec import Struct
 
-from bot.agents.agenda.personal_messages import PersonalMessages
+from bot.agents.agenda.delivery_to_a_person import PersonalMessages
 from bot.agents.agenda.reminder_scheduling import clock_text, lateness, repetition, require_speaking_later
 from bot.agents.agenda.tasks import find_one
 from memory import jobs

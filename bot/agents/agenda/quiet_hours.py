@@ -1,4 +1,4 @@
-"""Quiet hours of people: reminders and other messages to one person (`personal_messages.py`) and patrols
+"""Quiet hours of people: reminders and other messages to one person (`delivery_to_a_person.py`) and patrols
 (`bot.agents.patrols`) are held back until they end. Those of groups are in `bot.agents.groups.sleeptime_triggers`.
 """
 

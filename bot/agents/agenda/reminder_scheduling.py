@@ -1,5 +1,5 @@
 """Setting reminders and queueing their messages, in the transaction that completes a due job. Where they are delivered
-and what holds them back is in `personal_messages.py`; `bot.runtime.outbox_delivery` delivers them. One that nobody
+and what holds them back is in `delivery_to_a_person.py`; `bot.runtime.outbox_delivery` delivers them. One that nobody
 acknowledges is repeated once.
 """
 
@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 from msgspec import Struct
 
-from bot.agents.agenda.personal_messages import PersonalMessages
+from bot.agents.agenda.delivery_to_a_person import PersonalMessages
 from bot.agents.agenda.quiet_hours import after_quiet, quiet_of, quiet_until
 from bot.agents.agenda.tasks import find_one
 from bot.agents.owner_notices import Notices, own_place

@@ -1,4 +1,4 @@
-"""Which member of a group answers a message, and what the group remembers; `bot.runtime.routing_table` chose the group.
+"""Which member of a group answers a message, and what the group remembers; `bot.runtime.group_routing` chose the group.
 
 The transaction that begins the turn decides and stores the changes: after a crash before it, it decides again; after a
 later crash, the decision stands.

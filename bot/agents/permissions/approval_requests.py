@@ -1,7 +1,7 @@
 """The permission broker: asks people about a call, counts their answers, and turns an approval into a permit.
 
 `calls_needing_approval.py` decides which calls need approval, `who_may_approve.py` whose answers count, and
-`approval_cards.py` renders the question. `memory/permission_requests.py` has the rows. `bot.agents.tool_calls` asks
+`approval_card_text.py` renders the question. `memory/permission_requests.py` has the rows. `bot.agents.tool_calls` asks
 the broker, and keeps the call waiting until there is an answer.
 
 Every function works inside the transaction of its cause: the request is stored with the call's result, an answer with
@@ -16,8 +16,8 @@ from typing import Any
 from msgspec import Struct
 
 from bot.agents.owner_notices import own_place
-from bot.agents.permissions import approval_cards, who_may_approve
-from bot.agents.permissions.approval_cards import ApprovalCall
+from bot.agents.permissions import approval_card_text, who_may_approve
+from bot.agents.permissions.approval_card_text import ApprovalCall
 from bot.agents.permissions.roles_and_rights import Approver, People, role_identity
 from bot.config import Config
 from bot.errors import ToolError
@@ -114,7 +114,7 @@ class Broker:
         """
         turn, earlier = asking.turn, asking.permit
         covers = frozenset({*(earlier.covers if earlier else ()), need.mark})
-        given = approval_cards.call_arguments(asking.call.arguments, asking.bound)
+        given = approval_card_text.call_arguments(asking.call.arguments, asking.bound)
         found = permission_grants.matching_grant(tx, need, turn.agent, given, turn.scope.audience, now)
         if found is not None and not need.once_only:
             return Permit(covers, earlier.request if earlier else None, found.id)
@@ -147,7 +147,7 @@ class Broker:
             arguments=asking.call.arguments,
             digest=permission_requests.digest_of(asking.call.name, asking.call.arguments),
             covers=tuple(sorted(covers)),
-            pattern=dict(approval_cards.call_arguments(asking.call.arguments, asking.bound).bound),
+            pattern=dict(approval_card_text.call_arguments(asking.call.arguments, asking.bound).bound),
             reason=need.reason,
             place=turn.place,
             person=turn.person,
@@ -243,14 +243,14 @@ class Broker:
         with speaking(language() if source else "en"):  # agents are told in English
             called = dict.fromkeys(self._named(rows, vote, request, source) for vote in counted)
             who = _(" and ").join(called) or _("nobody")
-            return approval_cards.ruling(request, who, shortest, at, source)
+            return approval_card_text.ruling(request, who, shortest, at, source)
 
     def _named(self, rows: Rows, vote: Vote, request: Request, source: str) -> str:
         """The name of a person who decided, in a place of that source; for an agent, their role."""
         if source:
             if vote.person == PERSON:
                 return person_called(rows, vote.person, request.hearers) or _("the owner")
-            return approval_cards.person_name(vote.person, source, vote.name)
+            return approval_card_text.person_name(vote.person, source, vote.name)
         if vote.person == request.person:
             return "the person you are talking to"
         return "the owner" if vote.person in self.terms.people.owner else "an admin"
@@ -292,7 +292,7 @@ class Broker:
             place=request.place,
             person=request.person,
             group=request.group,
-            text=approval_cards.agent_notice(request, words),
+            text=approval_card_text.agent_notice(request, words),
             hearers=request.hearers,
             trust=request.trust,
             payload=DecisionEvent(request.id, request.status.value, reply_to, about),
@@ -316,11 +316,11 @@ class Broker:
         may_read = in_person or Scope(OWNER).may_use(request.hearers.audience)
         with self._asking(request):
             source, target = place_source(chain[0]), target_named(tx, request)
-            shown = approval_cards.card(request, asking, here, may_read=may_read, source=source, target=target)
-            outbox.add(tx, approval_cards.row(request, shown, chain), now)
+            shown = approval_card_text.card(request, asking, here, may_read=may_read, source=source, target=target)
+            outbox.add(tx, approval_card_text.row(request, shown, chain), now)
             if chain is self.terms.chain and request.quorum > 1:
                 for place in self.terms.others:
-                    outbox.add(tx, approval_cards.row(request, shown, (place,)), now)
+                    outbox.add(tx, approval_card_text.row(request, shown, (place,)), now)
 
     def _show(
         self, tx: Tx, request: Request, now: datetime, words: str = "", asked: str | None = None, *, away: bool = False
@@ -344,7 +344,7 @@ class Broker:
             before = row.content if asked is None else asked
             with self._asking(request):
                 came = _(words) or self.decision(tx, request, row.source)
-                text = approval_cards.closed(request, came) if final else approval_cards.outcome(before, came)
+                text = approval_card_text.closed(request, came) if final else approval_card_text.outcome(before, came)
             outbox.add(tx, outbox.NewRow(key, row.place, text, row.audience, detail=detail), now)
 
     def _asking(self, request: Request) -> AbstractContextManager[None]:
@@ -379,7 +379,7 @@ class Broker:
         if rest := row.detail.others:
             _note(tx, request, "passed on", now, detail=f"{place_source(row.place)} took no message")
             arguments = row.detail.files[0].text if row.detail.files else ""
-            outbox.add(tx, approval_cards.row(request, approval_cards.Card(row.content, arguments), rest), now)
+            outbox.add(tx, approval_card_text.row(request, approval_card_text.Card(row.content, arguments), rest), now)
         elif any(each.id != row.id and _may_be_seen(each) for each in outbox.of_prefix(tx, f"card/{request.id}/")):
             _note(tx, request, "not reached", now, detail=f"{place_source(row.place)} took no message")
         else:

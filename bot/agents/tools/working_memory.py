@@ -11,7 +11,7 @@ from bot.agents.context.working_memory import TOOL, lasting, line
 from bot.agents.permissions.calls_needing_approval import Caution
 from bot.agents.tools.base import Arguments, Needs, Outcome, Rarely, StoreTool, ToolContext
 from memory.knowledge import working_memory
-from memory.knowledge.working_memory import By, Entry, NewEntry, ranked
+from memory.knowledge.working_memory import DEFAULT_TTL, By, Entry, NewEntry, ranked
 from memory.people.audience import Trust
 from memory.store.database import Tx
 from texts import gettext_noop, many
@@ -24,7 +24,7 @@ class WorkingMemoryArguments(Arguments):
     key: str = Field(default="", description="path; list, search: where")
     content: str = ""
     query: str = ""
-    ttl_minutes: float = 5
+    ttl_minutes: float = DEFAULT_TTL / timedelta(minutes=1)
     category: str = Field(default="", description="save, search")
     tags: tuple[str, ...] = Field(default=(), description="save, search")
     needs: ClassVar[Needs] = {"save": ("key", "content"), "get": ("key",), "delete": ("key",)}

@@ -1,7 +1,7 @@
 """Discord's components: buttons, menus and forms, recognized by their ids, even after a restart.
 
 Every click comes in here (`hear`), from the same people as commands. What each component does is in
-`approval_buttons.py`, `confirmations.py`, `commands.py`, `help.py`, `memory_forms.py`, `row_actions.py` and
+`approval_clicks.py`, `confirmations.py`, `commands.py`, `help.py`, `memory_forms.py`, `row_actions.py` and
 `settings_pages.py`.
 """
 

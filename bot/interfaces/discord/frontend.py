@@ -9,8 +9,8 @@ import discord
 from bot import logs
 from bot.agents.owner_notices import owner_notices
 from bot.config import Config
-from bot.interfaces.discord.approval_buttons import ITEMS as REQUEST_ITEMS
-from bot.interfaces.discord.approval_buttons import install_approvals
+from bot.interfaces.discord.approval_clicks import ITEMS as REQUEST_ITEMS
+from bot.interfaces.discord.approval_clicks import install_approvals
 from bot.interfaces.discord.callers import refusal
 from bot.interfaces.discord.chat_command import install_chat
 from bot.interfaces.discord.commands import Commands, Items, keeping

@@ -15,7 +15,7 @@ from bot.config import Agent, Config, Group
 from bot.config.agent_files import Exchange, read_exchange, read_group
 from bot.errors import CallError, UserError
 from bot.runtime.configured_constellation import agent_row, agent_section, group_section, make_group, require_stored
-from bot.runtime.routing_table import EVERYWHERE_ELSE
+from bot.runtime.group_routing import EVERYWHERE_ELSE
 from bot.services.caller import TERMINAL_ONLY
 from bot.services.names import find_group
 from bot.services.people.place_settings import Places

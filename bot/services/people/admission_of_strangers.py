@@ -17,7 +17,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from bot.agents.owner_notices import Notices
-from bot.agents.permissions.approval_cards import person_name
+from bot.agents.permissions.approval_card_text import person_name
 from bot.agents.permissions.approval_requests import Terms
 from bot.agents.permissions.roles_and_rights import Action, Approver
 from bot.config import Config

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from bot.agents.permissions import approval_cards, calls_needing_approval, roles_and_rights
+from bot.agents.permissions import approval_card_text, calls_needing_approval, roles_and_rights
 from bot.agents.permissions.approval_codes import answer_by_code
 from bot.agents.permissions.approval_requests import Broker, Ruling, target_named
 from bot.agents.permissions.roles_and_rights import Action, Approver, People
@@ -117,7 +117,7 @@ class RequestRow(Row):
             reason=re.sub(rf"\b{re.escape(request.tool)}\b", _("“{text}”", text=called), _(request.reason)),
             person=person_named(rows, request.person, _OWNERS) if request.person else "",
             place=place_title(place_named(rows, request.place, _OWNERS)),
-            words=approval_cards.in_words(request, target_named(rows, request)) if readable else "",
+            words=approval_card_text.in_words(request, target_named(rows, request)) if readable else "",
             name=person_called(rows, request.person, _OWNERS) if request.person else "",
             called=called,
         )
@@ -184,7 +184,7 @@ class GrantRow(Row):
 
     @property
     def bound(self) -> str:
-        return approval_cards.argument_words(self.arguments) or _("any arguments")
+        return approval_card_text.argument_words(self.arguments) or _("any arguments")
 
     def _what(self, subject: str) -> str:
         return f"{self.agent}: {subject} ({self.bound})" if self.arguments else f"{self.agent}: {subject}"
@@ -413,9 +413,9 @@ class Approvals(Service, frozen=True):
         private = not _OWNERS.may_use(found.hearers.audience) and found.person != who.person
         hidden = _("(hidden, because they come from somebody's direct messages)")
         text = _("`{tool}`\n{reason}\n{stands}", tool=found.tool, reason=_(found.reason), stands=stands)
-        words = "" if private else approval_cards.in_words(found, target_named(rows, found))
-        exact = hidden if private else approval_cards.visible_text(found.arguments)
-        given = {} if private else approval_cards.visible_values(found.arguments)
+        words = "" if private else approval_card_text.in_words(found, target_named(rows, found))
+        exact = hidden if private else approval_card_text.visible_text(found.arguments)
+        given = {} if private else approval_card_text.visible_values(found.arguments)
         return RequestDetails(id=str(found.id), text=text, arguments=exact, given=given, words=words, waiting=waiting)
 
     async def _answer(self, caller: Caller, request: str, verdict: Verdict) -> PermitAnswer:

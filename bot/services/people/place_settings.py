@@ -16,7 +16,7 @@ from bot.agents.permissions.roles_and_rights import Action, Approver, People, Se
 from bot.config import Config
 from bot.config.values import OFFLINE
 from bot.errors import UserError
-from bot.runtime.routing_table import EVERYWHERE_ELSE, RoutingTable
+from bot.runtime.group_routing import EVERYWHERE_ELSE, GroupRouting
 from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller, Location, Via
 from bot.services.names import NO_GROUP, find, named_place
 from bot.services.people.approvals import Approvals
@@ -193,7 +193,7 @@ class Places:
     titles: ClassVar = {"mode": "Show or set which messages I respond to"}
 
     database: Database
-    answering: RoutingTable
+    answering: GroupRouting
     people: People
     clock: Clock
     accounts: AccountSettings
@@ -418,7 +418,7 @@ def _models(config: Config) -> tuple[str, ...]:
 
 
 async def open_places(
-    config: Config, approvals: Approvals, answering: RoutingTable, accounts: AccountSettings
+    config: Config, approvals: Approvals, answering: GroupRouting, accounts: AccountSettings
 ) -> Places:
     modes = {f"discord:{place}": mode for place, mode in config.discord.modes.items()}
     made = Places(

@@ -13,7 +13,7 @@ from pydantic import Field
 from bot.agents.permissions.roles_and_rights import Action, People
 from bot.errors import UserError
 from bot.services.caller import IGNORED, TERMINAL_ONLY, Caller
-from bot.services.people.paused_and_opted_out import Choices
+from bot.services.people.opted_out_people import Choices
 from bot.services.people.person_erasure import Eraser
 from bot.services.people.personal_copy import packed
 from bot.services.registry import CHANGES, Options, Output, Param, operation

@@ -12,7 +12,7 @@ import pytest
 
 from bot.config import load_config
 from bot.interfaces.cli import streams
-from bot.runtime.routing_table import RoutingTable
+from bot.runtime.group_routing import GroupRouting
 from bot.services.status_results import finding_text
 from memory.people.audience import OWNER
 from memory.queue import inbox
@@ -46,7 +46,7 @@ def here(here: Here, dead: None) -> Here:
 def waiting(tmp_path: Path) -> tuple[RequestId, RequestId, RequestId]:
     """Three requests that ask the owner, in a folder that nobody uses."""
 
-    def work(tx: Tx, answering: RoutingTable) -> tuple[RequestId, RequestId, RequestId]:
+    def work(tx: Tx, answering: GroupRouting) -> tuple[RequestId, RequestId, RequestId]:
         agent = AgentId(tx.all("SELECT id FROM agents")[0]["id"])
         first, second, third = (asked(tx, agent, answering.default, number) for number in range(3))
         return first, second, third
@@ -58,7 +58,7 @@ def waiting(tmp_path: Path) -> tuple[RequestId, RequestId, RequestId]:
 def dead(tmp_path: Path) -> None:
     """A row of the inbox that was given up."""
 
-    def work(tx: Tx, answering: RoutingTable) -> None:
+    def work(tx: Tx, answering: GroupRouting) -> None:
         heard = Place(PLACE.id, "terminal", OWNER, "the terminal")
         said = notification(1, source="terminal", place=heard, person=PERSON, speaker="ada")
         assert inbox.accept(tx, said, answering.default, utc_now()) is not None
@@ -67,7 +67,7 @@ def dead(tmp_path: Path) -> None:
     asyncio.run(_in_constellation(tmp_path, work))
 
 
-async def _in_constellation(folder: Path, work: Callable[[Tx, RoutingTable], T]) -> T:
+async def _in_constellation(folder: Path, work: Callable[[Tx, GroupRouting], T]) -> T:
     config = load_config({"CARINA_HOME": str(folder / "data")}, folder)
     async with Constellations.open(config.home, utc_now) as constellations:
         home, answering = await seeded(config, constellations)

@@ -289,7 +289,7 @@ async def test_an_answer_takes_three_commits_unless_it_may_have_ended_the_proces
         commits.append([unit.point.name for unit in units])
         return really(self, raw, units)
 
-    async with running(tmp_path, Setting(retry_policy=RetryPolicy(careful_before=begins))) as service:
+    async with running(tmp_path, Setting(retry_policy=RetryPolicy(attempts=5, careful_before=begins))) as service:
         await service.heard(said("hello", 1))
         monkeypatch.setattr(Database, "_commit", commit)
         await service.heard(said("hello again", 2))

@@ -19,7 +19,7 @@ from tests.bot.parts import BOB, NOON, HeldReply, Platform, ScriptedModel, said,
 from tests.bot.stage import OWNERS_PLACE, Service, Setting, running
 from texts import speaking
 
-CAREFUL = RetryPolicy(waits=(0.0,), careful_before=NOON + timedelta(days=1))
+CAREFUL = RetryPolicy(attempts=5, waits=(0.0,), careful_before=NOON + timedelta(days=1))
 STATES = "SELECT status, attempts, alone FROM inbox ORDER BY id"
 
 

@@ -8,7 +8,7 @@ from unittest.mock import AsyncMock
 
 import pytest
 
-from bot.runtime.routing_table import RoutingTable
+from bot.runtime.group_routing import GroupRouting
 from bot.runtime.turn_retries import GIVEN_UP
 from memory.people.audience import Trust
 from memory.queue import inbox
@@ -250,7 +250,7 @@ async def test_no_turn_begins_while_the_service_ends(tmp_path: Path) -> None:
     ],
 )
 def test_only_what_is_said_or_reacted_to_us_is_answered(change: dict[str, Any], answered: bool) -> None:
-    routing = RoutingTable({}, GroupId("g"))
+    routing = GroupRouting({}, GroupId("g"))
     assert (routing.group_of(said("x", 1, **change)) is not None) is answered
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from bot.agents.permissions.roles_and_rights import People
 from bot.errors import UserError
-from bot.runtime.routing_table import RoutingTable
+from bot.runtime.group_routing import GroupRouting
 from bot.services.caller import owner_at_terminal
 from bot.services.people.place_settings import AccountSettings, Places
 from bot.services.results import Plain
@@ -24,7 +24,7 @@ from tests.bot.stage import Service
 
 
 def places_of(service: Service) -> Places:
-    answering, people = RoutingTable({}, GroupId("grp_one")), People((PERSON,))
+    answering, people = GroupRouting({}, GroupId("grp_one")), People((PERSON,))
     accounts, models = AccountSettings(service.database, people.selves), ("offline", "openai:gpt-5")
     return Places(service.database, answering, people, service.clock, accounts, models=models)
 
@@ -63,7 +63,7 @@ async def test_a_place_is_answered_by_the_model_chosen_for_it_or_for_what_is_aro
 
 async def test_a_group_with_an_archived_member_still_tells_its_model(service: Service) -> None:
     (group, *_others) = await service.read(agent_groups.groups)
-    offered = registry(dataclasses.replace(places_of(service), answering=RoutingTable({}, group.id)))
+    offered = registry(dataclasses.replace(places_of(service), answering=GroupRouting({}, group.id)))
 
     async def told() -> str:
         found = await offered.call("model", owner_at_terminal(), {"place": channel("1").id})

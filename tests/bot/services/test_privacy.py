@@ -19,7 +19,7 @@ from bot.errors import CallError, UserError
 from bot.runtime.turn_retries import RetryPolicy
 from bot.services.caller import Unconfirmed, Via
 from bot.services.people import person_erasure
-from bot.services.people.paused_and_opted_out import Choices
+from bot.services.people.opted_out_people import Choices
 from bot.services.people.person_erasure import Eraser
 from bot.services.people.personal_copy import readable
 from bot.services.people.privacy import WORDS, Export, FileCounts, FoundWords, OldCopy, Receipt, named
@@ -427,7 +427,7 @@ async def test_an_answer_to_somebody_else_is_made_anew_without_the_words(service
 
 
 async def test_a_message_whose_burst_is_awaited_begins_no_turn_once_it_is_erased(tmp_path: Path) -> None:
-    setting = Setting(retry_policy=RetryPolicy(waits=(0.0,), merge=0.02))
+    setting = Setting(retry_policy=RetryPolicy(attempts=5, waits=(0.0,), merge=0.02))
     async with running(tmp_path, setting) as service:
         block = BlockNote("discord_user:ann", "Notes", f"Name here: {WORD}", ANN.id)
         service.hear(said(f"my llama is called {WORD}", 1, extras=Extras((block,))))

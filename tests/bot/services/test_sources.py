@@ -7,7 +7,7 @@ import pytest
 
 from bot.agents.data_source_checks import DataSourceChecks
 from bot.errors import CallError, UserError
-from bot.runtime.routing_table import RoutingTable
+from bot.runtime.group_routing import GroupRouting
 from bot.services.caller import owner_at_terminal
 from bot.services.people.place_settings import AccountSettings, Places
 from bot.services.registry import Registry
@@ -36,7 +36,7 @@ def settings(
 ) -> SourceSettings:
     schedule = Schedule(database, lambda: NOW, lambda: None, lambda: None)
     checks = DataSourceChecks(Reader(resolving=resolve, private_hosts=private_hosts), PERSON)
-    accounts, routing = AccountSettings(database, PEOPLE.selves), RoutingTable({}, GroupId("grp_one"))
+    accounts, routing = AccountSettings(database, PEOPLE.selves), GroupRouting({}, GroupId("grp_one"))
     places = Places(database, routing, PEOPLE, lambda: NOW, accounts)
     fronts = {"discord": read_back, "bluesky": None}
     return SourceSettings(database, lambda: NOW, schedule, checks, lambda: None, lambda: None, places, fronts)

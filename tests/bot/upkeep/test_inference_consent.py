@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bot.agents.agenda.personal_messages import PersonalMessages
+from bot.agents.agenda.delivery_to_a_person import PersonalMessages
 from bot.agents.owner_notices import Notices
 from bot.upkeep.inference_consent import ConsentRequests
 from memory import jobs

@@ -11,7 +11,7 @@ import discord
 import pytest
 
 from bot.agents.agenda import reminder_scheduling
-from bot.agents.agenda.personal_messages import PersonalMessages
+from bot.agents.agenda.delivery_to_a_person import PersonalMessages
 from bot.agents.agenda.reminder_scheduling import PlannedReminder, ReminderJob
 from bot.agents.owner_notices import Notices, own_place
 from bot.models.offline import OfflineModel

@@ -6,7 +6,7 @@ import pytest
 
 from bot.agents.groups.settings import State
 from bot.errors import CallError
-from bot.runtime.routing_table import holds
+from bot.runtime.group_routing import holds
 from bot.services.people.people_and_linked_accounts import KnownPeople
 from memory import agent_groups, agents, blocks
 from memory.blocks import Author

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import regex
 
-from bot.agents.permissions import approval_cards
-from bot.agents.permissions.approval_cards import ApprovalCall
+from bot.agents.permissions import approval_card_text
+from bot.agents.permissions.approval_card_text import ApprovalCall
 from bot.models.base import Call
 from memory.permission_grants import CallArguments, Grant, covers
 from memory.permission_requests import Kind, Request
@@ -37,7 +37,7 @@ def shown(tool: str, arguments: Any, *, said: str = "", may_read: bool = True, *
     """A card without what any text loses on its way; on Discord, that of a card only loses what nobody sees."""
     given = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
     asking = ApprovalCall(TURN, "Carina", "Ana", Call("c", tool, given), None, said=said)
-    made = approval_cards.card(
+    made = approval_card_text.card(
         request(tool, given, **more), asking, "#hall in Home", may_read=may_read, source="discord"
     )
     return outgoing(made.text)
@@ -73,7 +73,7 @@ def test_what_is_listed_is_what_will_run_whatever_it_holds(hostile: str, key: bo
     name, _, value = lines[0].rpartition(": ") if key else lines[0].partition(": ")
     assert {json.loads(f'"{name}"'): json.loads(value)} == {next(iter(arguments)): next(iter(arguments.values()))}
     assert json.loads(lines[1].removeprefix("b: ")) == arguments["b"]
-    details = outgoing(f"`notes_add`\n```json\n{approval_cards.visible_text(json.dumps(arguments))}\n```")
+    details = outgoing(f"`notes_add`\n```json\n{approval_card_text.visible_text(json.dumps(arguments))}\n```")
     assert json.loads(details.partition("```json")[2].removesuffix("```")) == arguments
     assert not regex.search(r"[\p{Cf}\p{Co}\p{DI}\u2800--\ufe0f]", card, regex.V1)
 
@@ -120,9 +120,9 @@ def test_a_call_of_a_memory_tool_is_told_in_words_with_all_that_it_gives(
 def test_a_message_is_told_in_words_with_the_name_of_its_place() -> None:
     given = {"target_type": "channel", "target": "discord:12", "content": "Ana is *in*", "file_name": ""}
     made = request("send_message", json.dumps(given))
-    assert approval_cards.in_words(made, "#hall in Home") == r"Say “Ana is \*in\*” in \#hall in Home"
+    assert approval_card_text.in_words(made, "#hall in Home") == r"Say “Ana is \*in\*” in \#hall in Home"
     private = request("send_message", json.dumps(given | {"target_type": "person", "target": "", "file_name": "a.md"}))
-    assert approval_cards.in_words(private, "") == "Say “Ana is \\*in\\*” in a direct message; file\\_name: “a.md”"
+    assert approval_card_text.in_words(private, "") == "Say “Ana is \\*in\\*” in a direct message; file\\_name: “a.md”"
 
 
 def test_what_is_no_call_of_a_memory_tool_has_no_words() -> None:

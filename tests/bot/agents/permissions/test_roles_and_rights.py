@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from bot.agents.permissions import calls_needing_approval, roles_and_rights, who_may_approve
-from bot.agents.permissions.approval_cards import person_name
+from bot.agents.permissions.approval_card_text import person_name
 from bot.agents.permissions.calls_needing_approval import Caution
 from bot.agents.permissions.roles_and_rights import Action, Approver, Change, MemoryRights, People, Rank, role_identity
 from memory.people.audience import OWNER, PUBLIC, Scope, Trust, person_audience

@@ -24,7 +24,7 @@ EVERYWHERE_ELSE = "default"
 """The key, among routing set by command, for places without a rule of their own."""
 
 
-class RoutingTable(Struct, frozen=True):
+class GroupRouting(Struct, frozen=True):
     """Chooses the group that answers a message: the one that it names, else the one with a keyword in it, else
     (`for_state`) the one for its person's state, else that of the place's first binding with a rule, else the default.
     If "@name" is an agent outside that group, a group in which this agent speaks.

@@ -1,4 +1,4 @@
-"""People who paused or opted out: their messages are neither stored nor answered in any constellation."""
+"""Who paused Carina or opted out, in all constellations. `bot.runtime.intake` drops their messages."""
 
 from dataclasses import dataclass, field
 from datetime import datetime

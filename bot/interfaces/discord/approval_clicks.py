@@ -1,6 +1,7 @@
-"""The buttons of an approval card (Allow, Deny, Details) and of a listed request, recognized by their ids.
+"""Clicks on the buttons of an approval card (Allow, Deny, Details) and of a listed request, recognized by their ids.
 
-They also work after a restart (`components.py`).
+They also work after a restart (`components.py`). `sources.discord.cards` draws the buttons, and
+`bot.agents.permissions.approval_card_text` writes the text.
 """
 
 import re
