@@ -247,6 +247,6 @@ def test_a_folder_of_a_newer_version_is_refused_and_left_as_it_is(tmp_path: Path
     for command in (["db", "migrate"], ["tasks", "list"], ["chat", "--once", "hello"]):
         done = carina(tmp_path, *command)
         assert done.returncode != 0
-        assert "version 9999" in done.stderr
+        assert "data format 9999" in done.stderr
         assert "Traceback" not in done.stderr
     assert path.read_bytes() == before

@@ -48,13 +48,13 @@ def test_so_is_one_in_an_argument_s() -> None:
 def test_none_takes_the_name_of_one_of_ours(server: str, tool: str) -> None:
     found, problems = offered(listed(tool), listed("other"), server=server)
     assert [offer.name for offer in found] == [f"{server}_other"]
-    assert problems == f"{tool}: another tool is called {server}_{tool}"
+    assert problems == f"{tool}: another tool is called “{server}_{tool}”"
 
 
 def test_two_that_would_have_one_name() -> None:
     found, problems = offered(listed("a.b"), listed("a b"))
     assert [offer.name for offer in found] == ["weather_a_b"]
-    assert problems == "a b: another tool is called weather_a_b"
+    assert problems == "a b: another tool is called “weather_a_b”"
 
 
 def test_a_name_that_is_too_long() -> None:

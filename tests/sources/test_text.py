@@ -17,7 +17,7 @@ TITLES = [
     ("#general in Harbor School", "Harbor School の #general"),
     ("the dashboard with Home", "ダッシュボードでの Home との会話"),
     ("patrol:source-news", "news の新着情報"),
-    ("patrol:heartbeat", "巡回 heartbeat"),
+    ("patrol:heartbeat", "巡回「heartbeat」"),
     ("terminal:local", "ターミナル"),
     ("bluesky:account", "Bluesky のアカウント"),
     ("Ann in Home", "Ann in Home"),

@@ -116,7 +116,7 @@ async def test_the_agent_knows_in_the_owners_talk_what_it_said_on_patrol(tmp_pat
         await it.after(30)
         await it.service.heard(said("then do something", 1, OWNERS_PLACE, OLGA))
         shown = [each.text for each in it.model.requests[-1].messages]
-        why = "[system] From the patrol heartbeat, which is not shown here, you said this of your own accord:"
+        why = "[system] From the patrol “heartbeat”, which is not shown here, you said this of your own accord:"
         assert shown[:2] == [why, "The kitchen is on fire."]
         assert not any("checklist" in each for each in shown), "of the patrol itself nothing is in the owner's talk"
 
@@ -188,7 +188,7 @@ async def test_it_is_shown_its_checklist_and_what_it_kept_and_nothing_of_talk(tm
         assert '\n\n[system] The patrol "heartbeat" is due. Go through this checklist now' in event.text
         assert "\n\nIs anything on fire?\n\n[system] Your final text is sent to the owner" in event.text
         assert "SILENT" in event.text
-        assert "[now in the patrol heartbeat; your answer is heard by: the owner]" in event.text
+        assert "[now in the patrol “heartbeat”; your answer is heard by: the owner]" in event.text
         assert "cat" not in str(request.messages)
         assert results(request) == [("saved as patrol/heartbeat/stove, expires in 60 min", True)]
         for namespace, key in (("patrol/other", "found"), ("subagent/7", "found-index"), ("shared/all", "notes")):
@@ -345,5 +345,5 @@ async def test_how_it_looked_around_is_not_told_to_others_as_what_happened(tmp_p
         assert await it.service.column(tools) == [1], "it stands in the activity all the same"
         await it.service.heard(said("Bee, what is new?", 1, OWNERS_PLACE, OLGA))
         shown = str(it.model.requests[-1].messages)
-        assert "Carina replied in the patrol heartbeat" in shown
+        assert "Carina replied in the patrol “heartbeat”" in shown
         assert "short-term memory" not in shown

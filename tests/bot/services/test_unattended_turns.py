@@ -226,7 +226,7 @@ async def test_what_somebody_changed_since_stays_and_is_named(at: Dark) -> None:
     assert by_what["block “notes”"]["state"] == "partly"
     assert "very" in await at.block("notes"), "what somebody wrote since stays"
     assert "busy" not in await at.block("notes")
-    assert by_what["block state"]["state"] == "undone"
+    assert by_what["block “state”"]["state"] == "undone"
     assert sorted(item["text"] for item in done if item["state"] == "left") == [
         "somebody has changed it since", "there is now another entry “boat”"
     ]  # fmt: skip

@@ -187,7 +187,7 @@ async def test_a_message_passed_on_is_no_answer(tmp_path: Path) -> None:
     model = ScriptedModel(says("", call("send_message", target_type="person", content="psst")), says("Done."))
     async with talked(tmp_path, Setting(model=model), "tell me in private") as service:
         passed = next(post for post in service.platform.posts if post.text == "psst")
-        with pytest.raises(UserError, match="it is not an answer"):
+        with pytest.raises(UserError, match="it isn't an answer"):
             await Answers(service).explained(curious(place=direct(ANN)), passed.external_id)
 
 
