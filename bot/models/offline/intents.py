@@ -117,7 +117,9 @@ class Parser(Struct, frozen=True):
                 return (Intent("say", name="forget_not"),)
             case Intent() if new := self._corrected(earlier, text):
                 return (new,)
-            case Intent("remind" | "task" | "event") if begins("meant", text) or begins("no", text):
+            case Intent("statement") if "\n" not in rewrite("amend", f"{told}\n{text.strip(_TRAILING)}"):
+                return (_UNCHANGED,)
+            case Intent("remind" | "task" | "event" | "move") if begins("meant", text) or begins("no", text):
                 return (_UNCHANGED,) if self.sentence(text).act in _IDLE else ()
         return self._about_it(text, before)
 
@@ -144,16 +146,16 @@ class Parser(Struct, frozen=True):
         wanted = (said[0] if said else Intent("") for _, _, said in self._earlier(before if it or them else ()))
         last = next((one for one in wanted if one.act not in _UNASKED and (them or one.act not in _LISTS)), STATEMENT)
         if them:
-            lists, keeps = self.language.data["lists"], self.language.data["keeps"]
-            kind = last.name if last.name in lists else keeps.get(last.act, ("",))[0]
+            keeps = self.language.data["keeps"].get(last.act, ("",))
+            kind = last.name if last.name in self.language.data["lists"] else keeps[0]
             return (Intent("cancel_all", name=kind),) if kind else ()
         what = self.language.say("it", text=" ".join(self.language.content_words(last.text)) or last.text)
-        named = f"{text[: it.start('it')]}{what}{text[it.end('it') :]}" if it else text
-        return (self.sentence(named),) if last.act in (*self.language.data["keeps"], "move", "ask") else ()
+        named = self.sentence(f"{text[: it.start('it')]}{what}{text[it.end('it') :]}" if it else text)
+        return (named,) if last.act in (*self.language.data["keeps"], "move", "ask") else ()
 
     def _corrected(self, kept: Intent, said: str) -> Intent | None:
         """What was kept, at another time or in other words; a timer is identified by its time."""
-        planned = kept.act in self.language.data["keeps"]
+        planned = kept.act in self.language.data["keeps"] or (kept.act, kept.name) == ("move", "")
         meant = planned or kept.act in _KEPT or kept.name == "offer_task"
         what = found["what"].strip(_ASKED) if meant and (found := self.language.begins("meant", said)) else ""
         if planned and (when := corrected(what, kept.when, self.now, self.language.code)):
@@ -162,7 +164,7 @@ class Parser(Struct, frozen=True):
             text = kept.text.replace(old, new) if kept.name == "timer_set" else kept.text
             return kept._replace(text=text, when=when, other="", instead=kept.text)
         text = self.language.rewrite("amend", f"{kept.text}\n{said.strip(_TRAILING)}")
-        if not what or "\n" in text or not _is_subject(self.sentence(what)):
+        if not what or "\n" in text or kept.act == "move" or not _is_subject(self.sentence(what)):
             return None
         fact = Intent("remember", text, other=kept.text)
         return fact if kept.act in _KEPT else kept._replace(text=text, instead=kept.text)
@@ -270,8 +272,7 @@ class Parser(Struct, frozen=True):
         """Something to remember or forget. A question is neither ("do you remember where ...?")."""
         asks = sentence.rstrip().endswith(("?", "？")) and not self.language.search("polite", sentence)
         known = self.language.content_words(what)
-        bare = self.is_question(what) or (known and self.language.begins("bare", what))
-        if act == "remember" and (asks or bare):
+        if act == "remember" and (asks or self.is_question(what) or (known and self.language.begins("bare", what))):
             return Intent("ask", sentence if asks else what)
         return Intent(act, what) if known else Intent("say", name=f"{act}_what")
 
@@ -323,9 +324,8 @@ class Parser(Struct, frozen=True):
             return Intent(act, said, when=said, other=ends)
         if found is None:
             return Intent("unclear", sentence.strip(_ASKED), f"{act}_when")
-        text = self._subject(found.rest)
-        act, name = (act, "") if text else ("unclear", f"{act}_what")
-        return Intent(act, text, name, when=found.said, other=ends)
+        timed = Intent(act, self._subject(found.rest), when=found.said, other=ends)
+        return timed if timed.text else timed._replace(act="unclear", name=f"{act}_what")
 
     def _subject(self, said: str) -> str:
         """The subject of a reminder or event, without leading words ("to call mom")."""
