@@ -204,8 +204,8 @@ class _Command(click.Command):
                 ctx.fail(_("This command does not take “{words}” here. Use {option}.", words=more, option=option_words))
             ctx.fail(
                 _(
-                    "This command does not take “{words}”. Put an argument of several words in quotes; "
-                    "`--help` shows the options.",
+                    "This command does not take “{words}”. `--help` shows its arguments and options; an argument of "
+                    "several words needs quotes.",
                     words=more,
                 )
             )

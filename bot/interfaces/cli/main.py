@@ -155,7 +155,12 @@ def _look(view: View, name: str, **arguments: Any) -> Any:
 def _ask(question: str) -> None:
     """Ask for confirmation. Raises CallError if nobody can be asked, UserError on a no."""
     if not streams.is_interactive():
-        raise _NobodyToAsk(_("{question} There is nobody to ask here. Add --yes to confirm.", question=question))
+        raise _NobodyToAsk(
+            _(
+                "{question} You can't answer here, because this is not a terminal. Add --yes to confirm.",
+                question=question,
+            )
+        )
     sure, question = None, streams.wrapped(_("{question} [y/N]", question=question))
     while sure is None:
         sure = streams.parse_yes(click.prompt(question, default="n", show_default=False))

@@ -93,7 +93,7 @@ class ConstellationCommands(Struct, frozen=True):
         return Listing.of(ConstellationRow(**self._about(each)) for each in self.registry.all())
 
     @operation("constellation.create", "Create a constellation", Action.CONSTELLATIONS, CHANGES_AT_TERMINAL)
-    async def create(self, _caller: Caller, name: _NewName = "") -> str:
+    async def create(self, _caller: Caller, name: _NewName) -> str:
         if wrong := problem_with(Section, name=name):
             raise UserError("This name cannot be used: {why}.", why=wrong)
         require_name(name)
@@ -138,7 +138,10 @@ class ConstellationCommands(Struct, frozen=True):
         if found.id == self.configured:
             raise UserError("{name} is the configured constellation, which cannot be deleted.", name=found.name)
         question = [
-            _("Delete the constellation “{name}” and everything its agents remember?", name=found.name),
+            _(
+                "Delete the constellation “{name}”? Its agents and their memory will no longer be used.",
+                name=found.name,
+            ),
             _("Its files will be set aside."),
         ]
         if places := ", ".join(each.place for each in self.registry.assigned(found.id)):

@@ -274,7 +274,9 @@ def test_who_has_read_enough_of_a_chat_ends_it_without_an_outcry(tmp_path: Path,
 def test_without_standard_input_a_chat_ends_at_once_and_nobody_is_asked(tmp_path: Path) -> None:
     done = shell(tmp_path, "$carina chat <&-")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    shell(tmp_path, "$carina privacy erase <&-").refused("There is nobody to ask here. Add --yes to confirm.", code=2)
+    shell(tmp_path, "$carina privacy erase <&-").refused(
+        "You can't answer here, because this is not a terminal. Add --yes to confirm.", code=2
+    )
     told = json.loads(shell(tmp_path, "$carina privacy erase --json <&-").stderr)
     assert (told["status"], told["title"]) == (409, "Confirmation needed")
     shell(tmp_path, "$carina privacy erase discord:1 <&-").refused("Nothing has ever been kept about discord:1.")

@@ -378,10 +378,11 @@ def test_a_name_or_place_that_cannot_be_is_asked_for_again_at_once(tmp_path: Pat
     assert {"agent": "Nova", "role": "specialist", "domain": "dates"}.items() <= made["members"][0].items()
 
 
-@pytest.mark.parametrize("name", ["", "  ", "two\nlines", "x" * 65])
+@pytest.mark.parametrize("name", ["  ", "two\nlines", "x" * 65])
 def test_a_constellation_has_a_name_that_the_configuration_takes(tmp_path: Path, begin: Begin, name: str) -> None:
     begin(tmp_path)
     carina(tmp_path, "constellation", "create", name).refused("expected a name of 1 to 64 characters on one line")
+    carina(tmp_path, "constellation", "create").refused("NAME is missing.", code=2)
     assert len(carina(tmp_path, "constellation", "list", "--json").data()) == 1
 
 
