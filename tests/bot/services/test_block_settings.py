@@ -180,7 +180,7 @@ async def test_names_are_given_once(settings: BlockSettings) -> None:
         await settings.change(OLGA, ChangeBlock(label="one", rename="two"))
     await settings.delete(replace(OLGA, sure=True), label="one")
     await settings.create(OLGA, CreateBlock(label="one", description="Words"))
-    with pytest.raises(BlockExists, match="again"):
+    with pytest.raises(BlockExists, match="there is a new block “one”"):
         await settings.restore(OLGA, label="one")
     with pytest.raises(UserError, match="no agent “Cleo”"):
         await settings.create(OLGA, CreateBlock(label="three", description="Words", agent="Cleo"))
