@@ -100,7 +100,7 @@ async def test_a_paused_source_hears_and_answers_nothing_until_it_is_resumed(t: 
     assert "paused; `carina source resume` ends that" in await t.service.said("status")
     assert [each["paused"] for each in await t.service.data("source", "list")] == [True, False]
     await t.service.said("chat", "--once", "hello from the terminal")
-    assert "cannot be paused" in await t.service.refused("source", "pause", "terminal")
+    assert "can't be paused" in await t.service.refused("source", "pause", "terminal")
     await until(lambda: t.server.gateway.presences[-1:] == [("dnd", ["Paused"])])
     assert t.general.from_bot == []
     assert not t.rows("SELECT 1 FROM messages WHERE content LIKE '%Quetzal%'")
@@ -203,7 +203,7 @@ async def test_a_mention_opens_a_thread_where_that_is_wanted(tmp_path: Path) -> 
         assert "discord_" not in blocks
         assert "Notes on" not in blocks
         added = (await t.ana.command("memory append", {"label": "Annie", "text": "rides"}, thread)).text
-        assert "Block Annie" in added
+        assert "Block „Annie“" in added
         assert "-# du, " in (await t.ana.command("search", {"text": "bike"}, thread)).text
         await t.ask(t.ana, t.ana.direct, "hi")
         assert "- `Direktnachrichten" in (await t.ana.command("memory list", None, t.ana.direct)).text
