@@ -1,11 +1,12 @@
 """Operations as JSON over HTTP, with their OpenAPI 3.1 description; both are made from the registry."""
 
+import asyncio
 import functools
 import json
 import operator
 from collections.abc import Mapping, Sequence
 from types import GenericAlias, UnionType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 from urllib.parse import urlencode
 
 from msgspec import Struct
@@ -188,12 +189,24 @@ async def _sent(ctx: Context, declared: Operation) -> dict[str, Any]:
     return given
 
 
+_Gives: TypeAlias = tuple[str, Literal["serialization"], TypeAdapter[Any]]
+"""An operation with what it gives, as pydantic takes it."""
+
+
 async def describe(ctx: Context) -> Response:
     """Describe the API as an OpenAPI document."""
+    takes, gives = dict[str, JsonSchemaValue](), list[_Gives]()
     operations = sorted(offered(ctx).items())
-    results, types = _result_schemas(operations)
-    types |= {f"{name}.{of}": told for name, declared in operations for of, told in _types(declared).items()}
-    paths = {f"/api/v1/{name}": _path(declared, results[name]) for name, declared in operations}
+    for name, declared in operations:
+        takes[name] = _arguments_schema(declared)
+        result: TypeAdapter[Any] = TypeAdapter(_data_type(declared.gives))
+        result.rebuild()
+        gives.append((name, "serialization", result))
+        await asyncio.sleep(0)  # everything together takes long enough to delay others
+    results, types = await asyncio.to_thread(_result_schemas, gives)
+    # Types of two operations may have one name.
+    types |= {f"{name}.{of}": told for name, whole in takes.items() for of, told in whole.get("$defs", {}).items()}
+    paths = {f"/api/v1/{name}": _path(declared, takes[name], results[name]) for name, declared in operations}
     chat = {"summary": "Talk to an agent or a group", "operationId": "chat.completions", "responses": _responses({})}
     return JSONResponse(
         {
@@ -206,8 +219,8 @@ async def describe(ctx: Context) -> Response:
     )
 
 
-def _path(declared: Operation, result: JsonSchemaValue) -> dict[str, Any]:
-    schema = _schema(declared)
+def _path(declared: Operation, takes: JsonSchemaValue, result: JsonSchemaValue) -> dict[str, Any]:
+    schema = _schema(declared, takes)
     about = {"operationId": declared.name, "summary": declared.summary, "responses": _responses(result)}
     if declared.changes:
         body = {"required": bool(schema["required"]), "content": {"application/json": {"schema": schema}}}
@@ -222,22 +235,15 @@ def _path(declared: Operation, result: JsonSchemaValue) -> dict[str, Any]:
     return {"get": {**about, "parameters": parameters}}
 
 
-def _schema(declared: Operation) -> JsonSchemaValue:
-    whole = _whole(declared)
+def _schema(declared: Operation, takes: JsonSchemaValue) -> JsonSchemaValue:
     help_of = {each.name: each.help for each in declared.taken(Via.WEB)}
-    there = {name: each for name, each in whole.get("properties", {}).items() if name in help_of}
+    there = {name: each for name, each in takes.get("properties", {}).items() if name in help_of}
     told = {name: {**each, "description": help_of[name]} for name, each in there.items()}
-    required = [name for name in whole.get("required", ()) if name in help_of]
+    required = [name for name in takes.get("required", ()) if name in help_of]
     return {"type": "object", "properties": told, "required": required, "additionalProperties": False}
 
 
-def _types(declared: Operation) -> dict[str, JsonSchemaValue]:
-    """The types that an operation's arguments refer to. Types of two operations may have one name."""
-    found: dict[str, JsonSchemaValue] = _whole(declared).get("$defs", {})
-    return found
-
-
-def _whole(declared: Operation) -> JsonSchemaValue:
+def _arguments_schema(declared: Operation) -> JsonSchemaValue:
     template = f"#/components/schemas/{declared.name}.{{model}}"
     return declared.arguments.model_json_schema(ref_template=template, schema_generator=GenerateJsonSchema)
 
@@ -259,15 +265,10 @@ class _AsData(GenerateJsonSchema):
         return told
 
 
-def _result_schemas(
-    operations: Sequence[tuple[str, Operation]],
-) -> tuple[dict[str, JsonSchemaValue], dict[str, JsonSchemaValue]]:
+def _result_schemas(gives: Sequence[_Gives]) -> tuple[dict[str, JsonSchemaValue], dict[str, JsonSchemaValue]]:
     """The schemas of the results of operations, by operation, and of the types to which they refer."""
-    found, more = TypeAdapter.json_schemas(
-        [(name, "serialization", TypeAdapter(_data_type(declared.gives))) for name, declared in operations],
-        ref_template="#/components/schemas/{model}",
-        schema_generator=_AsData,
-    )
+    template = "#/components/schemas/{model}"
+    found, more = TypeAdapter.json_schemas(gives, ref_template=template, schema_generator=_AsData)
     return {name: told for (name, _mode), told in found.items()}, more.get("$defs", {})
 
 
