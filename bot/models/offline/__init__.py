@@ -10,7 +10,7 @@ from memory.store.clock import Clock
 
 
 class OfflineModel:
-    """Answers by rules and from memory, in a time zone. The rules are loaded for the first answer, as few need them."""
+    """Answers by rules and from memory. The rules are loaded for the first answer, because most services need none."""
 
     name = "offline"
     context_window = 1_000_000

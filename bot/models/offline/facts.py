@@ -1,4 +1,4 @@
-"""What a question asks, what a statement states, and whether one answers the other, by words, ideas and owners."""
+"""What a question asks, what a statement states, and whether one answers the other: by words and associations."""
 
 import re
 from collections.abc import Iterable
