@@ -4,6 +4,7 @@ import dataclasses
 import functools
 from collections.abc import Mapping
 from contextlib import ExitStack
+from datetime import datetime
 
 from msgspec import Struct
 
@@ -13,6 +14,7 @@ from bot.agents.agenda.event_scheduling import EventJob
 from bot.agents.agenda.quiet_hours import owners_quiet
 from bot.agents.agenda.reminder_scheduling import ReminderJob
 from bot.agents.data_source_checks import DataSourceChecks
+from bot.agents.groups import sleeptime_triggers
 from bot.agents.owner_notices import owner_notices
 from bot.agents.rate_limits import configured_rates
 from bot.agents.tools import make_tools, web_tools
@@ -73,7 +75,7 @@ from bot.upkeep.prompts import FOLDER
 from bot.upkeep.scheduled_summaries import SummaryJob
 from memory.people import person_settings
 from memory.store.constellations import Constellation
-from memory.store.database import Database
+from memory.store.database import Database, Tx
 from memory.store.ids import PersonId
 from memory.store.records import replace
 from scheduler.job_kinds import Kinds
@@ -216,13 +218,18 @@ class _Maker:
         opted_out, selves = shared.choices.opted_out, approvals.people.selves
         messages = PersonalMessages(owner_notices(config), zone, opted_out, selves, language)
         summaries = SummaryJob(background, zone, config.model.upkeep, self._busy)
+
+        def plan(tx: Tx, now: datetime) -> None:
+            patrols.plan(tx, zone, now)
+            sleeptime_triggers.plan(tx, zone, now)
+
         schedule = Schedule(
             self.database,
             clock,
             functools.partial(self.served.runner.changed, self.constellation.id),
             approvals.resume,
             built_in=built_in_jobs(zone, summaries=config.schedule.summaries, backups=not self._origin),
-            plan=lambda tx, now: patrols.plan(tx, zone, now),
+            plan=plan,
         )
         working = (
             *(

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from bot.agents.groups.sleeptime_triggers import check_all
+from bot.agents.groups import sleeptime_triggers
 from bot.agents.owner_notices import Notices
 from bot.storage_retry import repeat
 from bot.upkeep.scheduled_summaries import OF_AGENTS
@@ -29,7 +29,6 @@ from texts import _, gettext_lazy, gettext_noop, ngettext_lazy
 
 OPTIMIZE = "upkeep.search"
 TIDY = "upkeep.jobs"
-SLEEPTIME = "sleeptime"
 SWEEP = "upkeep.working"
 _NIGHTS_KEPT = timedelta(days=30)  # how long a night's changes can be undone
 _AT_ONCE = 500  # rows of a table in one transaction
@@ -48,7 +47,7 @@ class Housekeeping(Struct, frozen=True):
             OPTIMIZE: WorkJob(self.optimize),
             TIDY: QueueJob(self.tidy),
             SWEEP: QueueJob(self.sweep),
-            SLEEPTIME: QueueJob(self.look_after_groups),
+            sleeptime_triggers.KIND: QueueJob(self.look_after_groups),
         }
 
     async def optimize(self, database: Database, _firing: DueJob) -> str:
@@ -81,7 +80,7 @@ class Housekeeping(Struct, frozen=True):
 
     def look_after_groups(self, tx: Tx, firing: DueJob) -> JobResult:
         """Check the triggers of sleeptime groups, and queue the turns that they call for."""
-        fired = check_all(tx, firing.now, self.zone)
+        fired = sleeptime_triggers.check_all(tx, firing.now, self.zone)
         gave = gettext_lazy("gave a turn to {groups}", groups=", ".join(fired))
         return JobResult(gave if fired else gettext_lazy("nothing had to be done"))
 

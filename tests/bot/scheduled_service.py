@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from bot.agents.groups import sleeptime_triggers
 from bot.models.base import Answer, Request, Usage, UserMessage
 from bot.services.system.jobs import Schedule, built_in_jobs
 from bot.upkeep.background_calls import Background
@@ -144,7 +145,7 @@ async def scheduled_service(
         summaries = SummaryJob(Background.of(turn_deps), zone, upkeep_model)
         runner = service.runner({**Housekeeping().kinds(), **summaries.kinds()})
         kept = [each for each in built_in_jobs(zone) if each.kind in jobs]
-        schedule = service.schedule(runner, kept)
+        schedule = service.schedule(runner, kept, lambda tx, now: sleeptime_triggers.plan(tx, zone, now))
         await schedule.prepare()
         idling = Monitor(service.database, turn_deps.notices, clock, service.resume, schedule.changed)
         try:

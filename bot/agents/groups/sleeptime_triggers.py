@@ -15,9 +15,11 @@ from bot.agents.context.quotes import display_name
 from bot.agents.groups.settings import Sleeptime, Trigger
 from bot.agents.groups.team import Team, team
 from bot.agents.groups.who_answers import mentioned_words
-from memory import agent_groups, blocks, group_runs
+from memory import agent_groups, blocks, group_runs, jobs
+from memory.agent_groups import Group
 from memory.blocks import BlockType
 from memory.group_runs import LastCheck
+from memory.jobs import NewJob
 from memory.people.audience import OWNER, PUBLIC, Scope, Trust, person_audience
 from memory.queue import inbox, messages
 from memory.queue.messages import Utterance
@@ -27,9 +29,11 @@ from memory.store.database import Rows, Tx
 from memory.store.ids import GroupId, PlaceId, place_person, place_source
 from memory.store.logs import Log
 from memory.store.records import asdict, replace
+from scheduler.triggers import CronTrigger, dump, require
 from scheduler.zones import Quiet
 from texts import many
 
+KIND = "sleeptime"
 PAUSE = timedelta(minutes=15)
 """A longer silence ends a stretch of conversation."""
 PRIORITIES = ("critical", "high", "medium", "low")
@@ -180,6 +184,15 @@ _UNSAID = "Nobody is told anything here: leave your final text empty."
 _log = Log("bot.agents.groups.sleeptime_triggers")
 
 
+def plan(tx: Tx, zone: str, now: datetime) -> None:
+    """Keep the job that checks the groups, as long as there is one: without it, idle constellations can close."""
+    if not _groups(tx):
+        jobs.drop(tx, KIND)
+        return
+    trigger = CronTrigger("*/5 * * * *", zone)  # each group has its own `check_minutes`
+    jobs.ensure(tx, NewJob(KIND, KIND, dump(trigger), require(trigger, now)), now)
+
+
 def check_all(tx: Tx, now: datetime, zone: str = "UTC") -> list[str]:
     """Check every sleeptime group that is due; returns what fired, as "group (trigger)".
 
@@ -187,9 +200,12 @@ def check_all(tx: Tx, now: datetime, zone: str = "UTC") -> list[str]:
     `Router.resume`.
     """
     predicates = installed()
-    sleeping = [group for group in agent_groups.groups(tx) if group.pattern == "sleeptime"]
-    fired = [f"{group.name} ({name})" for group in sleeping for name in _look(tx, group.id, now, predicates, zone)]
+    fired = [f"{group.name} ({name})" for group in _groups(tx) for name in _look(tx, group.id, now, predicates, zone)]
     return list(dict.fromkeys(fired))  # a trigger may fire in several places
+
+
+def _groups(rows: Rows) -> list[Group]:
+    return [group for group in agent_groups.groups(rows) if group.pattern == "sleeptime"]
 
 
 def installed() -> dict[str, Predicate]:

@@ -8,6 +8,7 @@ from itertools import takewhile
 from typing import Annotated, Any, Literal, TypeAlias
 
 from bot.agents import patrols
+from bot.agents.groups import sleeptime_triggers
 from bot.agents.groups.settings import TABLES
 from bot.agents.initial_blocks import describe_blocks, ensure_own_blocks, seed_agent
 from bot.agents.permissions.roles_and_rights import Approver
@@ -231,7 +232,9 @@ class Tables(MemoryService, frozen=True):
         done = [self._store_agent(tx, each, replacing, now) for each in wanted.agents]
         done += [self._store_group(tx, each, replacing, now) for each in wanted.groups]
         require_stored(tx, self.config, self.places.answering, wanted.groups, moves=replacing)
-        patrols.plan(tx, self.config.schedule.zone_name(), now)
+        zone = self.config.schedule.zone_name()
+        patrols.plan(tx, zone, now)
+        sleeptime_triggers.plan(tx, zone, now)
         return done
 
     def _store_agent(self, tx: Tx, section: Agent, replacing: bool, now: datetime) -> TableChange:

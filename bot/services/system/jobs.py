@@ -18,7 +18,7 @@ from bot.services.system.backups import BACKUP
 from bot.services.transactions import Service
 from bot.upkeep.dream_run import DREAM
 from bot.upkeep.evaluations import EVALUATE
-from bot.upkeep.housekeeping import OPTIMIZE, SLEEPTIME, SWEEP, TIDY
+from bot.upkeep.housekeeping import OPTIMIZE, SWEEP, TIDY
 from bot.upkeep.scheduled_summaries import DAY_BEGINS, OF_AGENTS, OF_DAYS
 from memory import jobs
 from memory.agenda import calendar_events, reminders
@@ -152,7 +152,7 @@ class Schedule(Service, frozen=True):
     """Called when a command queued messages, to deliver them."""
     built_in: Sequence[BuiltInJob] = ()
     plan: Callable[[Tx, datetime], None] = lambda _tx, _now: None
-    """Updates the jobs that agents have by their settings."""
+    """Updates the jobs that agents and groups have by their settings."""
 
     def announce(self) -> None:
         self.changed()
@@ -280,16 +280,18 @@ def _next(job: Job) -> datetime | None:
 
 
 def built_in_jobs(zone: str, *, summaries: bool = True, backups: bool = True) -> tuple[BuiltInJob, ...]:
-    """The built-in jobs; nightly ones use the zone; `summaries` and `backups` add their jobs."""
+    """The built-in jobs; nightly ones use the zone; `summaries` and `backups` add their jobs.
+
+    Frequent ones run close together: idle constellations are opened for them, and close in between.
+    """
     hour = DAY_BEGINS.hour  # a day is summarized when it is over, and then everything is backed up
     crontab = {
         OPTIMIZE: "20 3 * * *",
         TIDY: "40 3 * * *",
         **({OF_DAYS: f"0 {hour} * * *", OF_AGENTS: "5 * * * *"} if summaries else {}),
         **({BACKUP: f"20 {hour} * * *"} if backups else {}),
-        SWEEP: "50 * * * *",  # expired entries are not read before that either
-        SLEEPTIME: "*/5 * * * *",  # each group has its own `check_minutes`
-        EVALUATE: "25,55 * * * *",  # finished conversations
+        SWEEP: "35 * * * *",  # expired entries are not read before that either
+        EVALUATE: "5,35 * * * *",  # finished conversations
         DREAM: "10,40 * * * *",  # it checks whether it is time
     }
     return tuple(BuiltInJob(kind, CronTrigger(line, zone)) for kind, line in crontab.items())

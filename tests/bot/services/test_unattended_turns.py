@@ -115,7 +115,7 @@ async def at(tmp_path: Path) -> AsyncIterator[Dark]:
         return calls.pop(0) if calls else says("")
 
     made = setting(SummaryModel(talk), EVENING, toml=TOML)
-    async with scheduled_service(tmp_path, made, jobs=("sleeptime",)) as live:
+    async with scheduled_service(tmp_path, made, jobs=()) as live:
         await live.say("good evening", direct(OLGA), OLGA)
         await live.pass_by(minutes=6)  # the first look only notes the time
         yield Dark(live, calls)

@@ -8,11 +8,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from bot.agents.groups import sleeptime_triggers
 from bot.agents.groups.settings import Trigger
-from bot.agents.groups.sleeptime_triggers import Facts, active, check_all, exceeding, number_of
-from bot.upkeep import housekeeping
-from bot.upkeep.housekeeping import SLEEPTIME, Housekeeping
-from memory import jobs
+from bot.agents.groups.sleeptime_triggers import KIND, Facts, active, check_all, exceeding, number_of, plan
+from bot.upkeep.housekeeping import Housekeeping
+from memory import agent_groups, jobs
 from memory.group_runs import GroupState, LastCheck
 from memory.jobs import Completion, NewJob
 from memory.people.audience import OWNER, Audience, Trust
@@ -248,11 +248,27 @@ async def test_a_number_that_a_tool_gave_wakes_the_group_where_it_may_be_known(t
         assert await given("stress: 9", OWNER, 93) == [], "it did not fall since"
 
 
+async def test_the_job_exists_only_while_there_is_such_a_group(tmp_path: Path) -> None:
+    def planned(tx: Tx) -> bool:
+        plan(tx, "UTC", NOON)
+        return jobs.get(tx, KIND) is not None
+
+    def changed(tx: Tx, pattern: str) -> bool:
+        for group in agent_groups.groups(tx):
+            agent_groups.change_group(tx, replace(group, pattern=pattern), NOON)
+        return planned(tx)
+
+    async with running(tmp_path, Setting(Cast(), toml=agents("Ant", "Bee") + NIGHT)) as service:
+        assert await service.write(planned)
+        assert not await service.write(lambda tx: changed(tx, "round_robin"))
+        assert await service.write(lambda tx: changed(tx, "sleeptime"))
+
+
 def test_the_job_says_which_groups_it_gave_a_turn_to_each_reader_in_their_language(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     tx = store()
-    jobs.put(tx, NewJob(SLEEPTIME, SLEEPTIME, "", NOON), NOON)
+    jobs.put(tx, NewJob(KIND, KIND, "", NOON), NOON)
     (job,) = jobs.listing(tx, 1)
     for fired, words, german in (
         ([], "nothing had to be done", "es gab nichts zu tun"),
@@ -262,7 +278,7 @@ def test_the_job_says_which_groups_it_gave_a_turn_to_each_reader_in_their_langua
             "geweckt: Night (sync), Day (idle)",
         ),
     ):
-        monkeypatch.setattr(housekeeping, "check_all", lambda *_, found=fired: found)
+        monkeypatch.setattr(sleeptime_triggers, "check_all", lambda *_, found=fired: found)
         with speaking("de"):
             done = Housekeeping().look_after_groups(tx, DueJob(job, ConstellationId("c"), NOON, NOON))
         jobs.complete(tx, job, Completion(NOON, "run", done.detail, None), NOON)
