@@ -13,9 +13,10 @@ from bot.config import Config
 from bot.config.values import KEY_OF_PROVIDER, OFFLINE
 from bot.errors import ConfigError
 from bot.models.base import Access, Limits, Model, ModelError, Request
+from bot.models.calls_written_as_text import LenientModel
 from bot.models.health import ModelHealth
 from bot.models.offline import OfflineModel
-from bot.models.retry_and_fallback import BreakerModel, FallbackModel, LazyModel, LenientModel, RetryingModel
+from bot.models.retry_and_fallback import BreakerModel, FallbackModel, LazyModel, RetryingModel
 from bot.redactor import Redactor
 from memory.agents import Agent
 from memory.store.clock import Clock

@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from memory.people import web_keys
-from memory.people.web_keys import RequestState
+from memory import idempotent_requests
+from memory.idempotent_requests import RequestState
 from memory.store.clock import Clock
 from memory.store.database import Database
 from memory.store.faults import commit_point
@@ -45,7 +45,7 @@ class IdempotentRequests:
         """Return the request's state; a new request is in progress from now on."""
         now = self._clock()
         work = functools.partial(
-            web_keys.begin_request, key=request.key, given=request.given, request=request.asks, now=now
+            idempotent_requests.begin, key=request.key, given=request.given, request=request.asks, now=now
         )
         known = await self._registry.write(_WRITE, work, durable=True)
         held = self._held.get(request)
@@ -56,5 +56,5 @@ class IdempotentRequests:
         if answer is not None:
             self._held.put(request, StoredResponse(*answer, self._clock()))
             return
-        work = functools.partial(web_keys.forget_request, key=request.key, given=request.given)
+        work = functools.partial(idempotent_requests.forget, key=request.key, given=request.given)
         await self._registry.write(_WRITE, work, durable=True)

@@ -1,16 +1,16 @@
-"""Keys to the dashboard and the API: rows of global.db. A secret is shown once and only its digest is stored.
+"""Sign-in codes, browser sessions and API tokens, as rows of global.db: how long each is valid, and what it permits.
 
-Also the record of API requests that must be carried out only once, however often they are sent.
+A secret is shown once, and only its digest is stored.
 """
 
 import hashlib
 import secrets
 from datetime import datetime, timedelta
-from enum import Enum, StrEnum
+from enum import StrEnum
 
 from msgspec import Struct, field
 
-from memory.store.database import Rows, Tx, Value
+from memory.store.database import Rows, Tx
 from memory.store.ids import AgentId, PersonId, new_id
 from memory.store.row_mapper import RowMapper
 
@@ -119,32 +119,3 @@ def _digest(secret: str) -> bytes:
 
 
 _key = RowMapper(WebKey)
-
-
-# ----------------------------------------------------------------------------------------- requests that are done once
-
-
-KEPT = timedelta(hours=24)
-
-
-class RequestState(Enum):
-    """The state of a request that was sent with a key."""
-
-    NEW = "it is the first"
-    BEFORE = "it was sent before"
-    OTHER = "the key was given to another request"
-
-
-def begin_request(tx: Tx, key: str, given: bytes, request: bytes, now: datetime) -> RequestState:
-    """Record that a request begins, unless it was sent before."""
-    tx.run("DELETE FROM web_requests WHERE at <= ?", (now - KEPT,))
-    row: dict[str, Value] = {"key_id": key, "given": given, "request": request, "at": now}
-    if tx.insert("web_requests", row, ignore=True):
-        return RequestState.NEW
-    before = tx.value("SELECT request FROM web_requests WHERE key_id = ? AND given = ?", (key, given), bytes)
-    return RequestState.BEFORE if before == request else RequestState.OTHER
-
-
-def forget_request(tx: Tx, key: str, given: bytes) -> None:
-    """Allow a request to be sent again: nothing was done."""
-    tx.run("DELETE FROM web_requests WHERE key_id = ? AND given = ?", (key, given))

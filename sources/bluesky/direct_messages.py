@@ -9,7 +9,7 @@ import re
 import time
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 from msgspec import Struct
 
@@ -23,64 +23,17 @@ from memory.store.logs import Log
 from memory.store.recent_values import RecentValues
 from sources.base import Deliver, Delivery, DeliveryFailed, PlaceKind
 from sources.bluesky import post_splitting_and_facets
+from sources.bluesky.already_read import AlreadyRead
 from sources.bluesky.answer_rules import SkipReason, opting
 from sources.bluesky.conversion import speaker_of
 from sources.bluesky.failures import CallFailed, RateLimited, ServerUnreachable
 from sources.bluesky.identifiers import LONG_AGO, NAME, direct_place, moment, person_id
 from sources.bluesky.server_responses import Account, account, items, mapping
 from sources.bluesky.session import SharedState
-from sources.bluesky.settings import Wiring
 from sources.names import flatten
 from sources.outgoing_text import outgoing, without_markup
 from sources.text import sendable, visible
 from texts import _, gettext_lazy, speaking
-
-_MOST_TRIES = 3
-
-
-class _Message(Protocol):
-    @property
-    def id(self) -> str: ...
-
-
-M = TypeVar("M", bound=_Message)
-
-
-class Decisions:
-    def __init__(self, wiring: Wiring) -> None:
-        self._wiring = wiring
-        self._known: RecentValues[str, None] = RecentValues(5_000)
-        self._tries: RecentValues[str, int] = RecentValues(1_000)
-
-    def __contains__(self, message: str) -> bool:
-        return message in self._known
-
-    def add(self, messages: Collection[str]) -> None:
-        for each in messages:
-            self._known.put(each, None)
-
-    async def open(self, found: Sequence[M]) -> list[M]:
-        if unknown := [each.id for each in found if each.id not in self._known]:
-            self.add(await self._wiring.seen(unknown))
-        return [each for each in found if each.id not in self._known]
-
-    async def pass_over(self, found: Mapping[str, SkipReason]) -> None:
-        """Record that these are not heard, with the reason only."""
-        if found:
-            await self._wiring.pass_over({each: str(why) for each, why in found.items()})
-            self.add(found)
-            log.info("bluesky_posts_skipped", reasons=sorted({str(why) for why in found.values()}), messages=len(found))
-
-    async def unstored(self, given: Sequence[M]) -> list[M]:
-        """Delivered messages that did not reach the store; each is retried a limited number of times."""
-        await self._wiring.settled()
-        missing = await self.open(given)
-        for each in missing:
-            self._tries.put(each.id, (self._tries.get(each.id) or 0) + 1)
-        hopeless = {each.id: SkipReason.UNFIT for each in missing if (self._tries.get(each.id) or 0) >= _MOST_TRIES}
-        await self.pass_over(hopeless)
-        return [each for each in missing if each.id not in hopeless]
-
 
 log = Log(__name__)
 
@@ -128,7 +81,7 @@ class DirectMessages:
         self._settings, self._session, self._wiring = state.settings, state.session, state.wiring
         self._low: str | None = None
         self._next = 0.0
-        self._decisions = Decisions(state.wiring)
+        self._known = AlreadyRead(state.wiring)
         self._convos: RecentValues[str, str] = RecentValues(1_000)
         self._claimed: RecentValues[str, OutboxId] = RecentValues(1_000)
         self.served = False
@@ -182,12 +135,12 @@ class DirectMessages:
         found = [
             each
             for last in convos
-            if last.at > back and last.id not in self._decisions
+            if last.at > back and last.id not in self._known
             for each in await self._messages(last, back)
         ]
         fresh = await self._fresh(found)
         if low is None:
-            await self._decisions.pass_over({each.id: SkipReason.BEFORE for each in fresh})
+            await self._known.pass_over({each.id: SkipReason.BEFORE for each in fresh})
             self._low = to_text(newest)
         else:
             self._low = to_text(await self._hear(fresh, deliver, newest))
@@ -209,8 +162,8 @@ class DirectMessages:
         return sorted((each for each in found if each.at > back), key=lambda each: (each.at, each.key))
 
     async def _fresh(self, found: Sequence[DirectMessage]) -> list[DirectMessage]:
-        self._decisions.add([each.id for each in found if each.sender == self._session.did])
-        return await self._decisions.open(found)
+        self._known.add([each.id for each in found if each.sender == self._session.did])
+        return await self._known.open(found)
 
     async def _hear(self, fresh: Sequence[DirectMessage], deliver: Deliver, newest: datetime) -> datetime:
         """Deliver the messages to be heard; returns up to when everything is decided and stored."""
@@ -222,14 +175,14 @@ class DirectMessages:
                 heard.append(each)
             else:
                 passed[each.id] = why
-        await self._decisions.pass_over(passed)
+        await self._known.pass_over(passed)
         last = {each.convo: each.id for each in heard}
         for each in heard:
             deliver(self._notification(each, answer=last[each.convo] == each.id))
         await self._tell_waiting([each for each in fresh if passed.get(each.id) is SkipReason.NOT_LET_IN])
         if not heard:
             return newest
-        missing = await self._decisions.unstored(heard)
+        missing = await self._known.unstored(heard)
         await self._tell_waiting([each for each in heard if each not in missing])
         return min([newest, *(each.at for each in missing)])
 

@@ -19,10 +19,11 @@ from memory.store.clock import from_text, to_text
 from memory.store.logs import Log
 from memory.store.recent_values import RecentValues
 from sources.base import Deliver, Readiness, SourceRefused
+from sources.bluesky.already_read import AlreadyRead
 from sources.bluesky.answer_rules import SkipReason, answers, involved, machine, opting, skip_reason, vacates
 from sources.bluesky.conversion import notifications
 from sources.bluesky.deleted_posts import WatchedPosts
-from sources.bluesky.direct_messages import Decisions, DirectMessages
+from sources.bluesky.direct_messages import DirectMessages
 from sources.bluesky.engagement import Engagement
 from sources.bluesky.failures import CallFailed, CallRefused, NoAnswer, RateLimited
 from sources.bluesky.identifiers import LONG_AGO, person_id, thread_place
@@ -104,7 +105,7 @@ class BlueskySource:
         self.subscription = Subscription(self._state, self.hurry, self._watched.knows)
         self._engagement = Engagement(self._state)
         self._pace = PollPace(settings.poll_seconds)
-        self._decisions = Decisions(wiring)
+        self._known = AlreadyRead(wiring)
         self._windows: RecentValues[str, float] = RecentValues(2_000)
         self._bots: RecentValues[str, tuple[float, ...]] = RecentValues(1_000)
         self._waiting: dict[str, _Batch] = {}
@@ -200,12 +201,12 @@ class BlueskySource:
         told = {each.id for each in found}
         also = [each for each in self.subscription.take() if each.id not in told]
         waiting = {each.id for batch in self._waiting.values() for each in batch.found}
-        await self._sort(await self._decisions.open([each for each in (*found, *also) if each.id not in waiting]))
+        await self._sort(await self._known.open([each for each in (*found, *also) if each.id not in waiting]))
         if fully:
             self._top, self._read_at = self._first, time.monotonic()
         await self._move(found, await self._give_due(deliver))
         await self._remove(self.subscription.removed(), deliver)
-        await self.subscription.settle(lambda each: each not in self._decisions)
+        await self.subscription.settle(lambda each: each not in self._known)
 
     # ------------------------------------------------------------------ reading
 
@@ -245,7 +246,7 @@ class BlueskySource:
 
     async def _begin(self, found: Sequence[BlueskyNotification]) -> None:
         """The first look of all: existing posts are not answered."""
-        await self._decisions.pass_over({each.id: SkipReason.BEFORE for each in found})
+        await self._known.pass_over({each.id: SkipReason.BEFORE for each in found})
         self._low = to_text(found[-1].indexed_at) if found else LONG_AGO
         await self._wiring.set_mark(_MARK, self._low)
 
@@ -259,7 +260,7 @@ class BlueskySource:
         for each in fresh:
             why = await self._why_not(each, too_old=each.indexed_at < oldest)
             if why is not None and each.reason == SUBSCRIBED:
-                self._decisions.add([each.id])  # nothing of it is stored
+                self._known.add([each.id])  # nothing of it is stored
                 continue
             if why is not None:
                 passed[each.id] = why
@@ -268,7 +269,7 @@ class BlueskySource:
             batch = self._waiting.setdefault(root, _Batch(self._windows.get(root) or now))
             batch.found.append(each)
             self._pace.heard(now)
-        await self._decisions.pass_over(passed)
+        await self._known.pass_over(passed)
 
     async def _why_not(self, each: BlueskyNotification, *, too_old: bool) -> SkipReason | None:
         """Why it is not heard; None if it is. An opt-out is respected, however old it is."""
@@ -307,7 +308,7 @@ class BlueskySource:
                 given += await self._give(batch.found, deliver)
             except CallRefused as why:  # the newest post is not visible any more; earlier ones may be
                 reason = SkipReason.BLOCKED if "Block" in why.error else SkipReason.GONE
-                await self._decisions.pass_over({batch.found.pop().id: reason})
+                await self._known.pass_over({batch.found.pop().id: reason})
                 if batch.found:
                     continue
             except NoAnswer as why:
@@ -322,7 +323,7 @@ class BlueskySource:
         batch.tries += 1
         log.warning("bluesky_thread_unread", reason=why.reason, tries=batch.tries)
         if batch.tries >= _MOST_TRIES:
-            await self._decisions.pass_over({each.id: SkipReason.UNFIT for each in batch.found})
+            await self._known.pass_over({each.id: SkipReason.UNFIT for each in batch.found})
             return False
         batch.due = time.monotonic() + min(2.0**batch.tries, _LONGEST_PAUSE)
         return True
@@ -332,18 +333,18 @@ class BlueskySource:
         newest = found[-1].post
         seen = await read_thread(self.session, newest.uri, self._settings.filters, with_siblings=True)
         if seen is None:
-            await self._decisions.pass_over({each.id: SkipReason.GONE for each in found})
+            await self._known.pass_over({each.id: SkipReason.GONE for each in found})
             return []
         us = self._state.us
         if vacates(seen, us):
-            await self._decisions.pass_over({each.id: SkipReason.VACATED for each in found})
+            await self._known.pass_over({each.id: SkipReason.VACATED for each in found})
             return []
         if newest.author.did not in self._settings.filters.friends and machine(newest, seen.parents, us.did):
             await self._wiring.suspect(newest.root.uri, newest.author.shown)
-            await self._decisions.pass_over({each.id: SkipReason.MACHINE for each in found})
+            await self._known.pass_over({each.id: SkipReason.MACHINE for each in found})
             return []
         aside = {each.id: why for each in found if (why := self._aside(each, seen)) is not None}
-        await self._decisions.pass_over(aside)
+        await self._known.pass_over(aside)
         heard = [each for each in found if each.id not in aside]
         await self._wiring.settled()  # recent posts of the thread are stored, too
         known = await self._wiring.conversation_posts([each.id for each in seen.posts])
@@ -378,7 +379,7 @@ class BlueskySource:
         """Move the mark to the newest time before which everything is decided and stored."""
         unstored: list[BlueskyNotification] = [each for batch in self._waiting.values() for each in batch.found]
         if given:
-            missing = await self._decisions.unstored(given)
+            missing = await self._known.unstored(given)
             self._top = None if missing else self._top
             unstored += missing
         newest = max((each.indexed_at for each in found), default=None)

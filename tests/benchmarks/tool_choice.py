@@ -13,8 +13,9 @@ from tempfile import TemporaryDirectory
 from bot.agents.context.quotes import estimate_tokens
 from bot.agents.tool_rules import MORE_TOOLS
 from bot.models.base import Access, Answer, Call, Event, Limits, Model, ModelError, Request, Usage, parsed
+from bot.models.calls_written_as_text import LenientModel
 from bot.models.http_model import as_json
-from bot.models.retry_and_fallback import LazyModel, LenientModel
+from bot.models.retry_and_fallback import LazyModel
 from memory.store.records import replace
 from tests.benchmarks.options import Options
 from tests.benchmarks.report import Detail, Report, percentile

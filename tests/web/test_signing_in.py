@@ -22,8 +22,8 @@ from bot.config import load_config
 from bot.errors import ConfigError, UserError
 from bot.interfaces.web import request_checks
 from bot.interfaces.web.server import bind
-from memory.people import web_keys
-from memory.people.web_keys import KeyScope, Kind, WebKey
+from memory.people import web_sessions_and_tokens
+from memory.people.web_sessions_and_tokens import KeyScope, Kind, WebKey
 from memory.store.clock import utc_now
 from memory.store.faults import commit_point
 from sources.discord import sign_in
@@ -97,7 +97,7 @@ async def test_a_session_ends_with_its_time_its_sign_out_and_by_command(s: Site)
     life = timedelta(days=31), timedelta(minutes=6), timedelta()
     for kind, age in zip((Kind.SESSION, Kind.CODE, Kind.CODE), life, strict=True):
         key = WebKey(kind, KeyScope.ADMIN, "old", utc_now() - age)
-        secret = await registry.write(_AGE, partial(web_keys.add, new=key))
+        secret = await registry.write(_AGE, partial(web_sessions_and_tokens.add, new=key))
         async with client(s.address, cookies={"carina_session": secret}) as late:
             assert (await late.get("/")).status_code == 303
             assert (await late.get(f"/login?code={secret}")).status_code == (403 if age else 200)

@@ -19,8 +19,8 @@ from bot.services.caller import PlaceScope, Via
 from bot.services.idempotent_requests import IdempotentRequest, StoredResponse
 from bot.services.registry import Operation, Parameter
 from bot.services.results import Result
+from memory.idempotent_requests import RequestState
 from memory.people.audience import OWNER, Scope
-from memory.people.web_keys import RequestState
 from memory.queue.payloads import Attachment
 from memory.store.records import replace
 from sources.api import DASHBOARD

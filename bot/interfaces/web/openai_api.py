@@ -20,7 +20,7 @@ from bot.errors import UserError
 from bot.interfaces.web.conversations import Answer, Conversation, PartialAnswer
 from bot.interfaces.web.refusals import Refusal
 from bot.interfaces.web.request import Context
-from memory.people.web_keys import WebKey
+from memory.people.web_sessions_and_tokens import WebKey
 from memory.queue.payloads import Attachment
 from memory.store.records import replace
 from sources.attachments import received

@@ -22,7 +22,7 @@ from bot.services.people.privacy import PersonCounts
 from bot.services.registry import Operation
 from bot.services.results import Result
 from memory.people.audience import Audience, Scope, Trust, person_audience
-from memory.people.web_keys import WebKey
+from memory.people.web_sessions_and_tokens import WebKey
 from memory.store.errors import StoreError
 from memory.store.ids import PersonId, PlaceId
 from memory.store.records import replace

@@ -1,7 +1,7 @@
 """Checks every HTTP request (host, origin, body size, session, token) and sets the security headers of the response.
 
-`sign_in_pages.py` begins sessions; `memory/people/web_keys.py` stores their keys and scopes. Addresses that send too
-many wrong codes or tokens are refused.
+`sign_in_pages.py` begins sessions; `memory/people/web_sessions_and_tokens.py` stores their keys and scopes. Addresses
+that send too many wrong codes or tokens are refused.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bot.interfaces.web.refusals import FOR_PROGRAMS, Refusal
 from bot.services.people.web_access import WebAccess
-from memory.people.web_keys import KeyScope, Kind, WebKey
+from memory.people.web_sessions_and_tokens import KeyScope, Kind, WebKey
 from sources.terminal import PERSON
 from texts import LANGUAGES, _, gettext_noop, read_on, speak, speaking
 

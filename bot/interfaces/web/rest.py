@@ -25,7 +25,7 @@ from bot.services.idempotent_requests import IdempotentRequest, StoredResponse
 from bot.services.memory.block_results import History, ShownBlock
 from bot.services.registry import Operation
 from bot.services.results import Entry, Listing, Result, Sentence
-from memory.people.web_keys import RequestState
+from memory.idempotent_requests import RequestState
 from memory.store.errors import BlockChanged
 from memory.store.ids import text_mark
 from texts import _, error_text

@@ -16,7 +16,7 @@ from bot.interfaces.web.request import FAILURES, Context, on_own_page
 from bot.interfaces.web.request_checks import COOKIE, client_of
 from bot.logs import log
 from bot.services.people.privacy import PersonCounts
-from memory.people.web_keys import SESSION_LIFE, Kind, WebKey
+from memory.people.web_sessions_and_tokens import SESSION_LIFE, Kind, WebKey
 from memory.store.ids import PersonId
 from texts import _
 

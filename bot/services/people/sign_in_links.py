@@ -11,8 +11,8 @@ from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller
 from bot.services.people.privacy import named
 from bot.services.registry import Options, Param, operation
 from bot.services.results import Markup, Result
-from memory.people import web_keys
-from memory.people.web_keys import KeyScope, Kind, WebKey
+from memory.people import web_sessions_and_tokens
+from memory.people.web_sessions_and_tokens import KeyScope, Kind, WebKey
 from memory.queue import messages
 from memory.store.clock import Clock
 from memory.store.constellations import Constellations
@@ -102,20 +102,22 @@ class SignInLinks(Struct, frozen=True):
 
     async def first_link(self) -> str:
         """The URL of a new sign-in link if no key exists at all; else empty."""
-        if await self.constellations.registry.read(web_keys.any_made):
+        if await self.constellations.registry.read(web_sessions_and_tokens.any_made):
             return ""
         return (await self._link(None)).url
 
     async def of_code(self, code: str) -> WebKey | None:
         """The link with that code, if it is valid."""
         now = self.clock()
-        return await self.constellations.registry.read(lambda rows: web_keys.find(rows, Kind.CODE, code, now))
+        return await self.constellations.registry.read(
+            lambda rows: web_sessions_and_tokens.find(rows, Kind.CODE, code, now)
+        )
 
     async def sign_in(self, code: str, browser: str) -> str | None:
         """Use up a code for a new session; returns its secret, or None if the code is invalid."""
         now = self.clock()
         return await self.constellations.registry.write(
-            _SIGN_IN, lambda tx: web_keys.use_sign_in_code(tx, code, browser, now), durable=True
+            _SIGN_IN, lambda tx: web_sessions_and_tokens.use_sign_in_code(tx, code, browser, now), durable=True
         )
 
     async def code_for(self, person: PersonId, *, known: bool) -> str | None:
@@ -130,4 +132,6 @@ class SignInLinks(Struct, frozen=True):
     async def _code(self, person: PersonId | None) -> str:
         scope, now = KeyScope.ADMIN if person is None else KeyScope.OWN, self.clock()
         new = WebKey(Kind.CODE, scope, "sign-in link", now, person)
-        return await self.constellations.registry.write(_SIGN_IN, lambda tx: web_keys.add(tx, new), durable=True)
+        return await self.constellations.registry.write(
+            _SIGN_IN, lambda tx: web_sessions_and_tokens.add(tx, new), durable=True
+        )

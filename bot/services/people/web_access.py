@@ -15,8 +15,8 @@ from bot.services.names import find_living
 from bot.services.registry import AT_TERMINAL, CHANGES_AT_TERMINAL, Param, Suggestions, operation, suggestions
 from bot.services.results import Listing, Markup, Result, Row
 from memory import agents
-from memory.people import web_keys
-from memory.people.web_keys import KeyScope, Kind, WebKey
+from memory.people import web_sessions_and_tokens
+from memory.people.web_sessions_and_tokens import KeyScope, Kind, WebKey
 from memory.store.clock import Clock
 from memory.store.database import Database
 from memory.store.faults import commit_point
@@ -111,7 +111,7 @@ class WebAccess(Struct, frozen=True):
             only = await self.home.read(lambda rows: find_living(rows, agent).id)
         new = WebKey(Kind.PROGRAM, may, name, self.clock(), agent=only)
         try:
-            token = await self.registry.write(_WRITE, lambda tx: web_keys.add(tx, new), durable=True)
+            token = await self.registry.write(_WRITE, lambda tx: web_sessions_and_tokens.add(tx, new), durable=True)
         except ValueError:
             raise UserError("There is already a token “{name}”. Revoke it first.", name=name) from None
         return NewSecret(name=name, scope=may, token=token)
@@ -141,17 +141,17 @@ class WebAccess(Struct, frozen=True):
     async def holder(self, kind: Kind, secret: str) -> WebKey | None:
         """The key with that secret; its use is recorded once a minute."""
         now = self.clock()
-        found = await self.registry.read(lambda rows: web_keys.find(rows, kind, secret, now))
-        if found is not None and not web_keys.is_noted(found, now):
+        found = await self.registry.read(lambda rows: web_sessions_and_tokens.find(rows, kind, secret, now))
+        if found is not None and not web_sessions_and_tokens.is_noted(found, now):
             key = found
-            await self.registry.write(_WRITE, lambda tx: web_keys.note_used(tx, key, now))
+            await self.registry.write(_WRITE, lambda tx: web_sessions_and_tokens.note_used(tx, key, now))
         return found
 
     async def drop(self, identifier: str) -> bool:
-        return await self.registry.write(_WRITE, lambda tx: web_keys.drop(tx, identifier), durable=True)
+        return await self.registry.write(_WRITE, lambda tx: web_sessions_and_tokens.drop(tx, identifier), durable=True)
 
     async def _rows(self, kind: Kind) -> tuple[KeyRow, ...]:
         now = self.clock()
         names = await self.home.read(lambda rows: {each.id: each.name for each in agents.every_agent(rows)})
-        found = await self.registry.read(lambda rows: web_keys.listing(rows, kind, now))
+        found = await self.registry.read(lambda rows: web_sessions_and_tokens.listing(rows, kind, now))
         return tuple(KeyRow.of(each, names) for each in found)

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from bot.models.base import AnswerRestarted, TextDelta, ToolSpec
-from bot.models.retry_and_fallback import LenientModel
+from bot.models.calls_written_as_text import LenientModel
 from memory.store.records import replace
 from tests.bot.models.scripted import HELLO, ScriptedModel, Step, answer, events, last
 

@@ -12,10 +12,10 @@ from typing import TypeVar
 import pytest
 
 from memory import permission_grants
-from memory.people import admission_and_pairing, identities, privacy_choices, web_keys
+from memory.people import admission_and_pairing, identities, privacy_choices, web_sessions_and_tokens
 from memory.people.admission_and_pairing import Rule
 from memory.people.privacy_choices import PrivacyChoice
-from memory.people.web_keys import KeyScope, WebKey
+from memory.people.web_sessions_and_tokens import KeyScope, Kind, WebKey
 from memory.store import backups, erasure_records
 from memory.store.backups import BackupFailed
 from memory.store.clock import to_text
@@ -274,7 +274,7 @@ async def test_what_was_ended_since_stays_ended(tmp_path: Path) -> None:
 
     def begin(tx: Tx) -> None:
         for name in ("kept", "revoked"):
-            web_keys.add(tx, WebKey(web_keys.Kind.PROGRAM, KeyScope.ADMIN, name, NOW))
+            web_sessions_and_tokens.add(tx, WebKey(web_sessions_and_tokens.Kind.PROGRAM, KeyScope.ADMIN, name, NOW))
         for one, other in ((ANN, PersonId("bluesky:ann")), (PersonId("discord:bob"), PersonId("bluesky:bob"))):
             identities.issue_code(tx, one, f"first of {one}", NOW)
             identities.redeem_code(tx, other, f"first of {one}", f"second of {one}", NOW)
@@ -283,8 +283,8 @@ async def test_what_was_ended_since_stays_ended(tmp_path: Path) -> None:
                   FROM user_identities WHERE id = 'bluesky:bob'""")
 
     def end(tx: Tx) -> None:
-        for each in web_keys.listing(tx, web_keys.Kind.PROGRAM, NOW):
-            assert each.name == "kept" or web_keys.drop(tx, each.id)
+        for each in web_sessions_and_tokens.listing(tx, web_sessions_and_tokens.Kind.PROGRAM, NOW):
+            assert each.name == "kept" or web_sessions_and_tokens.drop(tx, each.id)
         assert identities.unlink(tx, PersonId("bluesky:ann"))
         assert identities.unlink(tx, PersonId("bluesky:robert"))
         privacy_choices.choose(tx, ANN, PrivacyChoice.PAUSED, NOW)
@@ -295,7 +295,7 @@ async def test_what_was_ended_since_stays_ended(tmp_path: Path) -> None:
     assert {ANN, "discord:bob"} < read(tmp_path, identities.links).keys()
     await write(tmp_path, end)
     backups.restore(tmp_path, made)
-    tokens = read(tmp_path, lambda rows: web_keys.listing(rows, web_keys.Kind.PROGRAM, NOW))
+    tokens = read(tmp_path, lambda rows: web_sessions_and_tokens.listing(rows, Kind.PROGRAM, NOW))
     assert [each.name for each in tokens] == ["kept"]
     assert sorted(read(tmp_path, identities.links)) == ["bluesky:bob", "discord:bob"]
     paused = read(tmp_path, lambda rows: rows.all("SELECT person_id, since, until FROM ended_privacy_choices"))
