@@ -9,9 +9,9 @@ so it is still deleted with the messages that it was learned from.
 from collections.abc import Collection
 from typing import Any
 
-from memory import activity
+from memory import activity, agents
 from memory.activity import BlockUpdated, EntryWidened, NewEvent
-from memory.blocks import Block, BlockType, NewBlock, create_block
+from memory.blocks import CONSTELLATION_OWNER, Block, BlockType, NewBlock, create_block
 from memory.blocks.changes import SYSTEM, Change, person_writer
 from memory.blocks.containers import parts_of
 from memory.blocks.history import ChangeLog
@@ -19,6 +19,7 @@ from memory.blocks.repair import open_block
 from memory.blocks.revert import Editor
 from memory.blocks.schema_paths import SAVED
 from memory.blocks.schemas import ListSchema, TextSchema
+from memory.blocks.shares import common_blocks
 from memory.knowledge import entries, entry_changes
 from memory.knowledge.entries import Entry
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope
@@ -32,10 +33,16 @@ from texts import gettext_lazy, gettext_noop
 def require_widening(rows: Rows, editor: Editor, block: Block, past: ChangeLog, to: Audience) -> None:
     """Check that this person may share the block with an audience. `past` is the block's current past.
 
-    Raises BlockRefused with the reason: the words are not theirs alone, or the audience is not wider.
+    Raises BlockRefused with the reason: the words are not theirs alone, or the audience is not wider or has
+    its own block of that label.
     """
     if block.type is BlockType.LOG:
         raise BlockRefused("block “{label}” is a log: it says what happened in one place", label=block.label)
+    if _is_separate(rows, block):
+        raise BlockRefused(
+            "every audience has its own block “{label}”: write down there what those readers may know",
+            label=block.label,
+        )
     what = gettext_lazy("block “{name}”", name=block.label)
     if refused := _not_theirs_to_tell(rows, editor, what, block.audience, to):
         raise BlockRefused(refused)
@@ -69,6 +76,13 @@ def widen_block(tx: Tx, editor: Editor, block: Block, past: ChangeLog, to: Audie
     # Told where the block was: that it came from there is nothing that the others need to know.
     activity.note(tx, NewEvent(widened, widened.words, block.audience, editor.trust, person=editor.person), editor.now)
     return made
+
+
+def _is_separate(rows: Rows, block: Block) -> bool:
+    """Whether the configuration gives every audience a block of this label, which readers would see instead."""
+    common = block.owner == CONSTELLATION_OWNER
+    seeds = [each.seed for each in common_blocks(rows)] if common else agents.agent(rows, block.owner).config.blocks
+    return any(seed.label == block.label and seed.audience == "each" for seed in seeds)
 
 
 def _content(tx: Tx, editor: Editor, block: Block) -> tuple[str, dict[str, object]]:

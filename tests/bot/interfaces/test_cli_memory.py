@@ -72,6 +72,7 @@ def test_a_check_fails_while_a_block_is_damaged(folder: Path) -> None:
         (("revert", "persona", "system", "--since", "tea"), "“tea” is not a point in time"),
         (("revert", "persona", "system", "--since", "turn 5"), "Turn 5 changed nothing"),
         (("undo", "persona"), "You have nothing left to undo here"),
+        (("widen", "human", "public"), "Every audience has its own block “human”"),
         (("edit", "persona", "--text", "x" * 3_000), "would hold 3,000 characters, 1,000 more than its limit of 2,000"),
     ],
 )
@@ -86,6 +87,7 @@ audience = "public"
 [[agents.blocks]]
 label = "scratchpad"
 description = "Notes"
+audience = "owner"
 """
 TWO = (
     f'[[agents]]\nname = "Star"\n{OF_ITS_OWN}[[agents]]\nname = "Moon"\n[[groups]]\nname = "Main"\nmembers = ["Star"]\n'
