@@ -22,7 +22,7 @@ from memory.store.clock import from_text, to_text, utc_now
 from memory.store.constellations import Constellation, registered, set_aside
 from memory.store.data_folder import BACKUPS, GLOBAL_DB, UNFINISHED_RESTORE, private_folder, sync_folder
 from memory.store.errors import StoreError
-from memory.store.kept_on_restore import PresentData, carry_over, keep_decided, name_in_backup, present_data
+from memory.store.kept_on_restore import PresentData, carry_over, keep_rules, name_in_backup, present_data
 from memory.store.sqlite import connect, copy_database, damage, driver
 
 FOLDER = BACKUPS
@@ -169,8 +169,7 @@ def restore(
     the next start repeats them whatever happens here.
     """
     staged, present = folder / f"{RESTORING}{backup.name}", present_data(folder)
-    known = present.constellations if present is not None else []
-    newer = [each for each in known if name_in_backup(each.path, folder) not in backup.files]
+    newer = [each for each in present.constellations if name_in_backup(each.path, folder) not in backup.files]
     try:
         again = _stage(folder, backup, staged, present, take_out)
         _replace(folder, backup, staged, newer)
@@ -183,7 +182,7 @@ def _stage(
     folder: Path,
     backup: Backup,
     staged: Path,
-    present: PresentData | None,
+    present: PresentData,
     take_out: Callable[[Path, Path], None] | None,
 ) -> int:
     """Prepare a copy for the restore, with what must not be undone."""
@@ -192,11 +191,10 @@ def _stage(
         shutil.rmtree(staged, ignore_errors=True)
         shutil.copytree(backup.path, staged)
         again = carry_over(folder, staged / GLOBAL_DB, present)
-        for name, decided in present.decided.items() if present is not None else ():
-            if name in backup.files:
-                keep_decided(staged / name, decided)
-                if take_out is not None:
-                    take_out(folder / name, staged / name)
+        for name in backup.files.keys() - {GLOBAL_DB}:
+            keep_rules(staged / name, present.files.get(name))
+            if take_out is not None and name in present.files:
+                take_out(folder / name, staged / name)
         # Files of which only some are replaced would look like good data after a kill or a power cut.
         (folder / UNFINISHED_RESTORE).write_text(backup.name, "utf-8")
         sync_folder(folder)

@@ -53,6 +53,12 @@ class RestoreResult(Result):
         words = [_("Restored everything as it was on {at}.", at=markup.time(self.made))]
         if self.saved:
             words.append(_("What was there before is in the backup “{name}”.", name=self.saved))
+        words.append(
+            _(
+                "Sign-ins to the dashboard, tokens and lasting permissions have ended: sign in again, create new "
+                "tokens with `carina token create`, and give permissions again."
+            )
+        )
         if self.set_aside:
             names = ", ".join(self.set_aside)
             words.append(_("Constellations that are newer than the backup are in deleted/ now: {names}.", names=names))

@@ -187,7 +187,11 @@ async def test_how_many_erasures_were_done_again_is_said(folder: Path, count: in
     stamp = int(NOW.timestamp())
     said = await told(folder, backup)
     saved = f" What was there before is in the backup “{backups.listing(folder)[0].name}”."
-    assert said == f"Restored everything as it was on <t:{stamp}:f>, <t:{stamp}:R>.{saved}{words}"
+    ended = (
+        " Sign-ins to the dashboard, tokens and lasting permissions have ended: sign in again, create new tokens with "
+        "`carina token create`, and give permissions again."
+    )
+    assert said == f"Restored everything as it was on <t:{stamp}:f>, <t:{stamp}:R>.{saved}{ended}{words}"
     assert len(backups.listing(folder)) == 2
 
 

@@ -24,7 +24,7 @@ from memory.store.database import Rows, Tx
 from memory.store.erasure_records import Erasure
 from memory.store.errors import DatabaseCorrupt
 from memory.store.faults import commit_point
-from memory.store.ids import ErasureId, GrantId, PersonId
+from memory.store.ids import ErasureId, PersonId
 from memory.store.sqlite import connect, copy_database, transaction
 
 WRITE = commit_point("test.backup_write")
@@ -269,12 +269,11 @@ async def test_who_resumed_since_is_not_opted_out_again(tmp_path: Path) -> None:
     assert chosen(tmp_path) == []
 
 
-async def test_what_was_ended_since_stays_ended(tmp_path: Path) -> None:
+async def test_what_was_ended_since_stays_ended_and_tokens_end(tmp_path: Path) -> None:
     await lived(tmp_path, "x")
 
     def begin(tx: Tx) -> None:
-        for name in ("kept", "revoked"):
-            web_sessions_and_tokens.add(tx, WebKey(web_sessions_and_tokens.Kind.PROGRAM, KeyScope.ADMIN, name, NOW))
+        web_sessions_and_tokens.add(tx, WebKey(Kind.PROGRAM, KeyScope.ADMIN, "sync", NOW))
         for one, other in ((ANN, PersonId("bluesky:ann")), (PersonId("discord:bob"), PersonId("bluesky:bob"))):
             identities.issue_code(tx, one, f"first of {one}", NOW)
             identities.redeem_code(tx, other, f"first of {one}", f"second of {one}", NOW)
@@ -283,8 +282,6 @@ async def test_what_was_ended_since_stays_ended(tmp_path: Path) -> None:
                   FROM user_identities WHERE id = 'bluesky:bob'""")
 
     def end(tx: Tx) -> None:
-        for each in web_sessions_and_tokens.listing(tx, web_sessions_and_tokens.Kind.PROGRAM, NOW):
-            assert each.name == "kept" or web_sessions_and_tokens.drop(tx, each.id)
         assert identities.unlink(tx, PersonId("bluesky:ann"))
         assert identities.unlink(tx, PersonId("bluesky:robert"))
         privacy_choices.choose(tx, ANN, PrivacyChoice.PAUSED, NOW)
@@ -295,14 +292,13 @@ async def test_what_was_ended_since_stays_ended(tmp_path: Path) -> None:
     assert {ANN, "discord:bob"} < read(tmp_path, identities.links).keys()
     await write(tmp_path, end)
     backups.restore(tmp_path, made)
-    tokens = read(tmp_path, lambda rows: web_sessions_and_tokens.listing(rows, Kind.PROGRAM, NOW))
-    assert [each.name for each in tokens] == ["kept"]
+    assert read(tmp_path, lambda rows: web_sessions_and_tokens.listing(rows, Kind.PROGRAM, NOW)) == []
     assert sorted(read(tmp_path, identities.links)) == ["bluesky:bob", "discord:bob"]
     paused = read(tmp_path, lambda rows: rows.all("SELECT person_id, since, until FROM ended_privacy_choices"))
     assert [tuple(row) for row in paused] == [(ANN, to_text(NOW), to_text(NOW + timedelta(hours=1)))]
 
 
-async def test_who_was_shut_out_since_and_what_was_revoked_stays_so(tmp_path: Path) -> None:
+async def test_who_was_shut_out_since_stays_so_and_permissions_end(tmp_path: Path) -> None:
     grant = """INSERT INTO permission_grants (id, scope, subject, agent_id, pattern, audience, person_id, created_at)
                VALUES (?, 'tool_execution', 'shell', 'a', '{}', 'owner', 'discord:ann', ?)"""
     await lived(tmp_path, "x")
@@ -312,23 +308,22 @@ async def test_who_was_shut_out_since_and_what_was_revoked_stays_so(tmp_path: Pa
         tx = Tx(raw)
         with transaction(raw):
             admission_and_pairing.set_rule(tx, "discord:let-in", Rule.ALLOW, OWNER, NOW)
-            for number in (1, 2):
-                tx.run(grant, (number, NOW))
+            tx.run(grant, (1, NOW))
         made = backups.create(tmp_path, NOW)
         with transaction(raw):
             admission_and_pairing.drop_rule(tx, "discord:let-in")
             admission_and_pairing.set_rule(tx, "discord:rude", Rule.DENY, OWNER, NOW)
-            assert permission_grants.revoke(tx, GrantId(2), NOW) is not None
     backups.restore(tmp_path, made)
     with closing(connect(home.path, read_only=True)) as raw:
         assert [(each.subject, each.rule) for each in admission_and_pairing.rules(Rows(raw))] == [
             ("discord:rude", Rule.DENY)
         ]
-        assert [each.id for each in permission_grants.active_grants(Rows(raw), NOW)] == [1]
+        assert permission_grants.active_grants(Rows(raw), NOW) == []
     home.path.write_bytes(b"damaged")
     backups.restore(tmp_path, made)
     with closing(connect(home.path, read_only=True)) as raw:
         assert [each.subject for each in admission_and_pairing.rules(Rows(raw))] == ["discord:let-in"]
+        assert permission_grants.active_grants(Rows(raw), NOW) == []
 
 
 @pytest.mark.parametrize("lost", ["gone", "damaged", "begun anew"])
