@@ -22,7 +22,7 @@ from bot.interfaces.web.refusals import Refusal, problem
 from bot.interfaces.web.request import FAILURES, Context, offered
 from bot.services.caller import Unconfirmed, Via
 from bot.services.idempotent_requests import IdempotentRequest, StoredResponse
-from bot.services.memory.block_results import History, ShownBlock
+from bot.services.memory.block_results import ShownBlock
 from bot.services.registry import Operation
 from bot.services.results import Entry, Listing, Result, Sentence
 from memory.idempotent_requests import RequestState
@@ -120,48 +120,28 @@ async def _operate(ctx: Context) -> Response:
         if isinstance(error.__cause__, BlockChanged):
             return problem(412, error_text(error), "Changed meanwhile")
         return problem(422 if isinstance(error, UserError) else 400, error_text(error), "Not done")
-    data, more = result.data(), _next(result, declared, given)
-    if part is not None and isinstance(result, Listing):
-        data, cursor = part.of(result.data())
-        more = {"cursor": cursor} if cursor else {}
+    data = result.data()
     headers = {"ETag": f'"{result.state}"'} if isinstance(result, ShownBlock) else {}
-    if more:
-        query = urlencode({**given, **more}, doseq=True)
-        headers = {"Link": f'<{ctx.request.url.path}?{query}>; rel="next"'}
+    if part is not None and isinstance(result, Listing):
+        data, cursor = part.of(data)
+        if cursor:
+            query = urlencode({**given, "cursor": cursor}, doseq=True)
+            headers = {"Link": f'<{ctx.request.url.path}?{query}>; rel="next"'}
     if "ETag" in headers and ctx.request.headers.get("if-none-match") == headers["ETag"]:
         return Response(status_code=304, headers=headers)
     return JSONResponse(data, headers=headers)
 
 
 def _part(declared: Operation, given: Mapping[str, Any]) -> tuple[_PageRange | None, Mapping[str, Any]]:
-    """The requested page, and the arguments with which the operation lists far enough.
-
-    Lists that take `before` do their own paging. Raises Refusal.
-    """
-    takes = {each.name: each for each in declared.parameters}
-    own = takes.get("limit")
-    if not declared.lists or "before" in takes or (own is None and given.keys().isdisjoint(_PART)):
+    """The requested page, and the arguments with which the operation lists far enough. Raises Refusal."""
+    own = next((each for each in declared.parameters if each.name == "limit"), None)
+    if not declared.lists or (own is None and given.keys().isdisjoint(_PART)):
         return None, given
     part = _PageRange.asked(given, own.default if own else _ROWS)
     rest = {name: value for name, value in given.items() if name not in _PART}
     if own is None or own.high is None:
         return part, rest
     return part, {**rest, "limit": max(part.limit, min(part.at + part.limit + _NEWER, int(own.high)))}
-
-
-def _next(result: Result, declared: Operation, given: Mapping[str, Any]) -> dict[str, str]:
-    """The cursor of the next page of a list that takes `before`."""
-    takes = {each.name: each.default for each in declared.parameters}
-    last: int | str | None = None
-    if isinstance(result, History):
-        last = result.changes[-1].version if len(result.changes) == _limit(given, takes) else None
-    elif isinstance(result, Listing) and "before" in takes and len(result.rows) == _limit(given, takes):
-        last = getattr(result.rows[-1], "id", None)
-    return {} if last is None or "before" not in takes else {"before": str(last)}
-
-
-def _limit(given: Mapping[str, Any], takes: Mapping[str, Any]) -> int:
-    return int(given.get("limit", takes.get("limit") or 0))
 
 
 async def _given(ctx: Context, declared: Operation) -> dict[str, Any]:
@@ -229,7 +209,7 @@ def _path(declared: Operation, takes: JsonSchemaValue, result: JsonSchemaValue) 
         {"name": name, "in": "query", "required": name in schema["required"], "schema": told}
         for name, told in schema["properties"].items()
     ]
-    if declared.lists and "before" not in schema["properties"]:
+    if declared.lists:
         parts = {name: each for name, each in _PART.items() if name not in schema["properties"]}
         parameters += [{"name": name, "in": "query", "required": False, "schema": each} for name, each in parts.items()]
     return {"get": {**about, "parameters": parameters}}
