@@ -24,7 +24,6 @@ from memory.agent_groups import Group, Member
 from memory.agents import Agent, AgentConfig, InitialBlock
 from memory.blocks.schemas import TEXT, dump_schema
 from memory.blocks.shares import Common
-from memory.queue import inbox, outbox
 from memory.store.clock import Clock
 from memory.store.constellations import Constellation, Constellations
 from memory.store.database import Database, Rows, Tx
@@ -96,18 +95,7 @@ def make_group(tx: Tx, settings: GroupSettings, now: datetime) -> GroupId:
     group = agent_groups.seed_group(tx, wanted, now)
     if replace(wanted, id=group.id) != group:
         agent_groups.change_group(tx, replace(wanted, id=group.id), now)
-        agents_changed(tx)
     return group.id
-
-
-def agents_changed(tx: Tx) -> None:
-    """Recheck messages that wait for an agent, and withdraw unsent notices that none answers where one now does."""
-    inbox.agents_changed(tx)
-    answered = {group.id for group in agent_groups.groups(tx) if agent_groups.answering(tx, group)}
-    for told in ("notice/unattended", "unattended"):
-        for group in answered:
-            for row in outbox.of_prefix(tx, f"{told}/{group}/"):
-                outbox.withdraw(tx, row.id)
 
 
 def _group(settings: GroupSettings, ids: Mapping[str, AgentId]) -> Group:

@@ -282,7 +282,7 @@ class ConversationWorker:
             return None
 
     async def _passed(self, head: InRow) -> None:
-        """The caller of this message stops waiting if the row was dropped or kept for an agent."""
+        """The caller of this message stops waiting if the row was dropped or given up."""
         if not await self._db.read(lambda rows: _waits(rows, head)):
             self._deps.watch(turn_events.TurnCompleted(TurnId(head.id), self._place))
 
@@ -406,4 +406,4 @@ class ConversationWorker:
 def _waits(rows: Rows, row: InRow) -> bool:
     """Whether a row will still be answered, now or later, without manual action."""
     now = inbox.get(rows, row.id)
-    return now is not None and now.status is inbox.Status.RECEIVED and not now.over
+    return now is not None and now.status is inbox.Status.RECEIVED

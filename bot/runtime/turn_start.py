@@ -1,6 +1,6 @@
 """Begins a turn: assigns waiting rows to an agent of the group, in one transaction. `bot.agents.turn_end` ends it.
 
-If no agent of the group is active, the rows wait for one, and people are told once.
+If no agent of the group is active, the rows are given up, and people are told.
 """
 
 from collections.abc import Mapping
@@ -30,11 +30,10 @@ from memory.queue.inbox import InRow, Status
 from memory.queue.payloads import PAYLOAD, Extras, PatrolEvent
 from memory.queue.steps import MessagesJoined, Step
 from memory.queue.turns import Turn
-from memory.store.database import Tx
-from memory.store.ids import TurnId, place_source
+from memory.store.database import Rows, Tx
+from memory.store.ids import TurnId, code, place_source
 from memory.store.records import replace
 from sources.names import place_title
-from sources.terminal import SOURCE
 from texts import _
 
 
@@ -146,57 +145,42 @@ def _brought_blocks(turn: Turn, rows: list[InRow]) -> list[NewBlock]:
 
 
 def is_unattended(tx: Tx, rows: list[InRow], found: Team, deps: TurnDeps) -> bool:
-    """Whether no agent of the team can answer these rows, which then wait for one.
+    """Whether no agent of the team can answer these rows, which are then given up.
 
-    The person is told when the first message of a conversation waits, at the terminal each time, never in public; the
-    owner is told once a day.
+    The person is told, in a channel once a day, and never in public; the owner is told once a day what to do.
     """
-    now, notices = deps.clock(), deps.notices
-    if isinstance(patrol := rows[0].payload, PatrolEvent):  # nobody takes over another's patrol
-        agent = patrol.agent
+    now, notices, row = deps.clock(), deps.notices, rows[0]
+    if isinstance(row.payload, PatrolEvent):  # nobody takes over another's patrol
+        agent = row.payload.agent
         gone = agents.statuses(tx, [agent]).get(agent) != "active"
         if gone:
             inbox.set_aside(tx, rows, "its agent is not active", now)
         return gone
     if found.candidates or found.observers:
         return False
-    told = inbox.keep_for_an_agent(tx, rows, now)
-    with deps.speaking_to(None):
-        _tell_owner(tx, rows[0], found.group, notices, now, told=told)
-    if rows[0].source == place_source(rows[0].place) and not (told or rows[0].audience == PUBLIC):
-        with deps.speaking_to(rows[0].person):
-            _tell_asker(tx, rows[0], found.group, notices, now)
+    for each in rows:
+        turns.not_begun(tx, each.id, inbox.NOBODY, now, dead=True, now=now)
+    to_owner = row.place == notices.place
+    private = row.audience == OWNER or row.audience.startswith("person:")
+    key = f"unattended/{found.group.id}/{row.place}"
+    today = f"{key}/{now:%Y-%m-%d}"
+    here = f"{key}/{row.id}" if private else today
+    notices.tell_owner(tx, here if to_owner else today, _notice(tx, row, found.group, notices), now)
+    if not to_owner and row.source == place_source(row.place) and row.audience != PUBLIC:
+        with deps.speaking_to(row.person):
+            text = _("No agent is answering here at the moment. Please ask again later.")
+        outbox.add(tx, outbox.NewRow(here, row.place, text, row.audience, person=row.person), now)
     return True
 
 
-def _tell_owner(tx: Tx, row: InRow, group: Group, notices: Notices, now: datetime, *, told: bool) -> None:
-    if row.audience == OWNER and not is_patrol(row.place):  # the owner writes, and is told there
-        notices = Notices(row.place)
+def _notice(rows: Rows, row: InRow, group: Group, notices: Notices) -> str:
     with notices.reading():
         text = _(
             "No agent is answering in {place}: every agent in the group “{group_name}” is archived or "
-            "hibernated. Wake one with `carina agent wake`, or restore one with `carina agent restore`. I'll "
-            "then answer the messages of the last {count} days.",
-            place=place_title(place_named(tx, row.place, Scope(OWNER))),
+            "hibernated. Wake one with `carina agent wake`, or restore one with `carina agent restore`. Then "
+            "`carina inbox retry {id}` answers the message; `carina inbox list --dead` shows others.",
+            place=place_title(place_named(rows, row.place, Scope(OWNER))),
             group_name=group.name,
-            count=inbox.KEPT.days,
+            id=code(row.id),
         )
-    if row.source == "discord":
-        text = f"{text} {_('`/admin route` there lets another group answer.')}"
-    here = row.place == notices.place
-    if here and told and row.source != SOURCE:
-        return
-    key = str(row.id) if here else f"{row.place}/{now:%Y-%m-%d}"
-    notices.tell_owner(tx, f"unattended/{group.id}/{key}", text, now)
-
-
-def _tell_asker(tx: Tx, row: InRow, group: Group, notices: Notices, now: datetime) -> None:
-    if row.audience == OWNER or row.place == notices.place:
-        return
-    text = _(
-        "No agent is answering here at the moment. I'll keep what you write for {count} days and answer it if "
-        "that changes.",
-        count=inbox.KEPT.days,
-    )
-    key = f"unattended/{group.id}/{row.id}"
-    outbox.add(tx, outbox.NewRow(key, row.place, text, row.audience, person=row.person), now)
+        return f"{text} {_('`/admin route` there lets another group answer.')}" if row.source == "discord" else text

@@ -7,7 +7,7 @@ transaction that writes the answer sets it to `done`.
 """
 
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 
 from msgspec import Struct
@@ -28,11 +28,9 @@ from texts import gettext_noop, unpacked
 OVER_LIMIT = gettext_noop("over the rate limit")
 """Why a row waits: the rate limit."""
 NOBODY = gettext_noop("nobody in the group answers")
-"""Why a row waits or was dropped: no agent of the group is active."""
+"""Why a row was given up: no agent of the group is active."""
 DISCARDED = gettext_noop("discarded")
 """Why a given-up row is done: somebody decided that it needs no answer."""
-KEPT = timedelta(days=7)
-"""How long a row waits for an agent."""
 
 
 class Status(StrEnum):
@@ -76,9 +74,8 @@ class InRow(Struct, frozen=True):
 
     @property
     def over(self) -> bool:
-        """Whether nothing works on it any more: it is done, given up, or waits for an agent."""
-        waits = self.status is Status.RECEIVED and self.last_error == NOBODY
-        return waits or self.status in (Status.DONE, Status.DEAD)
+        """Whether nothing works on it any more: it is done or given up."""
+        return self.status in (Status.DONE, Status.DEAD)
 
     @property
     def origin(self) -> MessageId | None:
@@ -253,24 +250,6 @@ def put_off(tx: Tx, identifier: InboxId, until: datetime, why: str = "") -> None
     tx.run(sql, (until, why, identifier))
 
 
-def keep_for_an_agent(tx: Tx, rows: list[InRow], now: datetime) -> bool:
-    """Let rows wait, for up to `KEPT`, for an active agent in their group; whether others there wait already."""
-    sql = """SELECT 1 FROM inbox WHERE place_id = ? AND group_id = ? AND status = 'received' AND last_error = ?
-             AND status IN ('received', 'claimed') LIMIT 1"""
-    before = tx.one(sql, (rows[0].place, rows[0].group, NOBODY)) is not None
-    set_aside(tx, [row for row in rows if row.received_at + KEPT <= now], NOBODY, now)
-    for row in rows:
-        put_off(tx, row.id, row.received_at + KEPT, NOBODY)
-    return before
-
-
-def agents_changed(tx: Tx) -> None:
-    """Look again at rows that wait for an agent."""
-    sql = """UPDATE inbox SET next_attempt_at = NULL WHERE status = 'received' AND last_error = ?
-             AND status IN ('received', 'claimed')"""
-    tx.run(sql, (NOBODY,))
-
-
 def joinable(rows: Rows, first: InRow) -> list[InRow]:
     """Unclaimed messages after `first` by the same speaker to the same hearers in its conversation, in order."""
     return _beside(rows, first, "alone = 0 AND id > :first", 50)
@@ -292,9 +271,8 @@ def _beside(rows: Rows, first: InRow, which: str, most: int) -> list[InRow]:
 
 def claim(tx: Tx, rows: list[InRow], turn: TurnId) -> None:
     for row in rows:
-        sql = """UPDATE inbox SET status = 'claimed', turn_id = ?,
-                   last_error = nullif(nullif(last_error, ?), ?) WHERE id = ?"""
-        tx.run(sql, (turn, OVER_LIMIT, NOBODY, row.id))
+        sql = "UPDATE inbox SET status = 'claimed', turn_id = ?, last_error = nullif(last_error, ?) WHERE id = ?"
+        tx.run(sql, (turn, OVER_LIMIT, row.id))
 
 
 def of_turn(rows: Rows, turn: TurnId) -> list[InRow]:

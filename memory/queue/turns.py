@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from memory.people.audience import Audience, Scope, Trust
 from memory.queue import steps as step_bodies
-from memory.queue.inbox import NOBODY, OVER_LIMIT, InRow
+from memory.queue.inbox import OVER_LIMIT, InRow
 from memory.queue.steps import MessagesJoined, Step, StepBody, Wordings
 from memory.store import ids
 from memory.store.clock import from_text, to_text
@@ -283,11 +283,10 @@ def claim(tx: Tx, rows: Iterable[InRow], turn: TurnId, *, first: bool) -> None:
     """Assign rows to a new turn and begin an attempt; `first`: none of the rows was tried before."""
     sql = """UPDATE inbox SET status = 'claimed', turn_id = :turn, attempts = attempts + 1,
                ran = iif(:first, 0, ran),
-               next_attempt_at = iif(:first OR last_error IN (:over, :nobody), NULL, next_attempt_at),
-               last_error = nullif(nullif(last_error, :over), :nobody)
+               next_attempt_at = iif(:first OR last_error = :over, NULL, next_attempt_at),
+               last_error = nullif(last_error, :over)
              WHERE id IN (SELECT value FROM json_each(:rows))"""
-    values: dict[str, Value] = {"turn": turn, "first": int(first), "rows": [row.id for row in rows]}
-    tx.run(sql, {**values, "over": OVER_LIMIT, "nobody": NOBODY})
+    tx.run(sql, {"turn": turn, "first": int(first), "rows": [row.id for row in rows], "over": OVER_LIMIT})
 
 
 def count_attempt(tx: Tx, turn: TurnId) -> int:

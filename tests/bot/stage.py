@@ -249,8 +249,8 @@ def _outbox(rows: Rows, identifier: int) -> list[OutRow]:
 
 def _open(rows: Rows, now: datetime) -> int:
     sql = """SELECT count(*) FROM inbox WHERE status = 'received' AND next_attempt_at > ?
-             AND (last_error IN (?, ?) OR (alone = 1 AND last_error IS NULL))"""
-    put_off = rows.one(sql, (to_text(now), inbox.OVER_LIMIT, inbox.NOBODY))
+             AND (last_error = ? OR (alone = 1 AND last_error IS NULL))"""
+    put_off = rows.one(sql, (to_text(now), inbox.OVER_LIMIT))
     return inbox.counts(rows)["waiting"] + outbox.count_open(rows) - (0 if put_off is None else put_off[0])
 
 

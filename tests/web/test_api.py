@@ -246,7 +246,7 @@ async def test_a_token_of_one_agent_talks_to_nobody_else(tmp_path: Path) -> None
         assert (await program.get("/v1/models")).json()["data"] == []
 
 
-async def test_what_waits_for_an_agent_is_answered_when_one_joins_the_group(tmp_path: Path) -> None:
+async def test_what_no_agent_answered_is_retried_when_one_joins_the_group(tmp_path: Path) -> None:
     toml = TOML + '[[agents]]\nname = "Carina"\n[[agents]]\nname = "Other"\n'
     toml += '[[groups]]\nname = "Main"\nmembers = ["Carina"]\ndefault = true\n'
     toml += '[[groups]]\nname = "Side"\nmembers = ["Other"]\n'
@@ -255,8 +255,9 @@ async def test_what_waits_for_an_agent_is_answered_when_one_joins_the_group(tmp_
         await s.call("agent.hibernate", agent="Carina")
         said = await s.app.web.talk.say(to, "hello")
         (told,) = [each async for each in s.app.web.talk.follow(to.place.id, said) if isinstance(each, Answer)]
-        assert "kept for 7 days" in told.error
+        assert "nobody in the group answers" in told.error
         await s.call("group.add.member", group="Main", agent="Other")
+        await s.call("inbox.retry", row=str((await s.call("inbox.list"))[0]["id"]))
         async with asyncio.timeout(5):
             while [each["status"] for each in await s.call("inbox.list")] != ["done"]:
                 await asyncio.sleep(0.05)

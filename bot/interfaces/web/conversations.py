@@ -196,9 +196,6 @@ class Talk(Struct, frozen=True):
     async def _answer(self, place: PlaceId, row: InRow) -> Answer:
         if row.status is Status.DEAD:
             return Answer((), _("This could not be answered: {error}.", error=row.last_error))
-        if row.status is Status.RECEIVED:
-            text = _("No agent is answering there at the moment. Your message is kept for 7 days in case that changes.")
-            return Answer((), text)
         await self.services.runtime.delivered(place)
         said = await self.database.read(lambda rows: answers_of(rows, row, place))
         if not said and await self.database.read(lambda rows: _taken_back(rows, row)):

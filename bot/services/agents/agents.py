@@ -23,7 +23,7 @@ from bot.agents.turn_end import abandon
 from bot.config import Config
 from bot.config.agent_files import Exchange, read_agent, write_exchange
 from bot.errors import CallError, UserError
-from bot.runtime.configured_constellation import agent_section, agents_changed
+from bot.runtime.configured_constellation import agent_section
 from bot.services.agents.toml_tables import (
     Changes,
     Difference,
@@ -259,7 +259,6 @@ class Agents(MemoryService, frozen=True):
         agent, now = find_agent(tx, name), self.clock()
         _require_status(agent, of)
         agents.set_status(tx, agent.id, to, now)
-        agents_changed(tx)
         self._plan(tx, now)
         return _now(agent.name, to)
 

@@ -1,30 +1,26 @@
-"""Messages to a group in which nobody is at work: they wait for an agent, and people are told once."""
+"""Messages to a group in which nobody is at work are given up, and people are told."""
 
 from pathlib import Path
 
 import pytest
 
 from bot.agents.data_source_checks import DataSourceChecks
-from bot.agents.owner_notices import Notices
 from bot.agents.rate_limits import Rates
-from bot.runtime.configured_constellation import agents_changed
-from memory import agent_groups, agents, data_sources
+from memory import agents, data_sources
 from memory.agents import Status
 from memory.data_sources import Subscription
 from memory.people.audience import OWNER
 from memory.queue import inbox
 from memory.store.clock import utc_now
 from memory.store.database import Tx
-from sources.base import DeliveryFailed
 from sources.web import Reader
 from tests.bot.parts import ANN, HALL, OLGA, HeldReply, ScriptedModel, direct, said, says, texts, whole
-from tests.bot.stage import OWNERS_PLACE, Service, Setting, running, until
+from tests.bot.stage import OWNERS_PLACE, Service, Setting, running
 
 
 def let_all(tx: Tx, status: Status) -> None:
     for agent in agents.every_agent(tx):
         agents.set_status(tx, agent.id, status, utc_now())
-    inbox.agents_changed(tx)
 
 
 async def asleep(service: Service) -> None:
@@ -32,19 +28,34 @@ async def asleep(service: Service) -> None:
     await service.write(lambda tx: let_all(tx, "hibernated"))
 
 
-async def test_what_nobody_answers_is_answered_when_an_agent_wakes(service: Service) -> None:
+async def awake(service: Service) -> None:
+    """Agents wake, and what was given up is retried."""
+
+    def work(tx: Tx) -> None:
+        let_all(tx, "active")
+        for row in inbox.listing(tx, inbox.Status.DEAD, 10):
+            inbox.revive(tx, row.id)
+
+    await service.write(work)
+    service.resume()
+    await service.settled()
+
+
+async def test_what_nobody_answers_is_given_up_and_people_are_told(service: Service) -> None:
     await asleep(service)
     for number in (2, 3):
         await service.heard(said("anybody?", number))
     await service.heard(said("are you there?", 4, OWNERS_PLACE, OLGA))
     assert len(service.model.requests) == 1
-    assert await service.column("SELECT status FROM inbox ORDER BY id") == ["done", *["received"] * 3]
-    await service.write(lambda tx: let_all(tx, "active"))
-    service.resume()
-    await until(lambda: service.column("SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM inbox WHERE status <> 'done')"))
-    await service.settled()
-    assert len(service.model.requests) == 3, "what one person said is answered together"
-    assert await service.column("SELECT DISTINCT last_error FROM inbox") in ([""], [None])
+    assert await service.column("SELECT status FROM inbox ORDER BY id") == ["done", *["dead"] * 3]
+    told = service.platform.texts(OWNERS_PLACE.id)
+    assert len(told) == 2, "of the hall once, and as who asks"
+    assert all(each.startswith("No agent is answering in ") for each in told)
+    [_answer, refused] = service.platform.texts(HALL.id)
+    assert refused.startswith("No agent is answering here at the moment.")
+    await awake(service)
+    assert await service.column("SELECT DISTINCT status FROM inbox") == ["done"]
+    assert len(service.model.requests) == 4
 
 
 @pytest.mark.parametrize("left", [False, True])
@@ -55,10 +66,7 @@ async def test_who_left_a_server_meanwhile_is_answered_without_what_is_known_the
     await service.heard(said("what is new?", 2, direct(ANN, "guild")))
     service.clock.forward(3_600)
     service.platform.parted = {HALL.audience} if left else set()
-    await service.write(lambda tx: let_all(tx, "active"))
-    service.resume()
-    await until(lambda: service.column("SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM inbox WHERE status <> 'done')"))
-    await service.settled()
+    await awake(service)
     assert "what is new?" in texts(service.model.requests[-1])
     assert ("Carina replied in hall" in whole(service.model.requests[-1])) is not left
 
@@ -78,52 +86,6 @@ async def test_who_left_a_server_while_the_service_was_down_is_answered_without_
         await service.settled()
         assert "what is new?" in whole(service.model.requests[-1])
         assert ("Carina replied in hall" in whole(service.model.requests[-1])) is not left
-
-
-async def test_who_asks_is_told_once_and_the_owner_once_a_day(service: Service) -> None:
-    await asleep(service)
-    for number in (2, 3):
-        await service.heard(said("anybody?", number))
-    for number in (4, 5):
-        await service.heard(said("anybody?", number, OWNERS_PLACE, OLGA))
-    told = service.platform.texts(OWNERS_PLACE.id)
-    assert len(told) == 2, "of the hall, and as who asks"
-    assert told[0].startswith("No agent is answering in hall: ")
-    assert told[1].startswith("No agent is answering in ")
-    [_answer, kept] = service.platform.texts(HALL.id)
-    assert kept.startswith("No agent is answering here at the moment.")
-
-
-async def test_an_unsent_notice_that_nobody_answers_is_withdrawn_when_somebody_does(service: Service) -> None:
-    await service.heard(said("hello", 1))
-    (group,) = await service.read(agent_groups.groups)
-
-    def parked(tx: Tx) -> None:
-        let_all(tx, "archived")
-        for key in (f"{group.id}/discord:1/2026-11-22", "grp_another/1"):
-            Notices(OWNERS_PLACE.id).tell_owner(tx, f"unattended/{key}", "Nobody answers", service.clock())
-        agents_changed(tx)
-
-    async def unsent() -> int:
-        return len(await service.column("SELECT 1 FROM outbox WHERE key GLOB '*unattended/*' AND status = 'pending'"))
-
-    async def all_wait() -> bool:
-        tried = "SELECT place_id FROM outbox WHERE key GLOB '*unattended/*' AND next_attempt_at IS NOT NULL"
-        return await unsent() == 4 and len(await service.column(tried)) == 2
-
-    down = DeliveryFailed("not connected", retry_after=120.0, reached=False)
-    service.platform.refuses |= {HALL.id: down, OWNERS_PLACE.id: down}
-    await service.write(parked)
-    assert await unsent() == 2, "still nobody answers"
-    service.hear(said("anybody?", 2))
-    await until(all_wait)
-
-    def restored(tx: Tx) -> None:
-        let_all(tx, "active")
-        agents_changed(tx)
-
-    await service.write(restored)
-    assert await unsent() == 1, "only what is said of the other group"
 
 
 async def deliver(service: Service) -> None:

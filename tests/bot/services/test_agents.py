@@ -14,10 +14,9 @@ from bot.config import load_config
 from bot.errors import CallError, UserError
 from bot.services.caller import Caller, PlaceScope, owner_at_terminal
 from bot.services.results import Markdown, Plain
-from memory import agent_groups, jobs
+from memory import jobs
 from memory.agenda import reminders
-from memory.people.audience import OWNER, PUBLIC, Scope, Trust, guild_audience
-from memory.queue import outbox
+from memory.people.audience import PUBLIC, Scope, Trust, guild_audience
 from memory.store.clock import from_text, to_text, utc_now
 from memory.store.database import Tx
 from memory.store.faults import commit_point
@@ -105,15 +104,12 @@ async def test_who_sleeps_is_suggested_for_waking(app: App) -> None:
     assert (await told(app, "agent.hibernate", EVA, agent="star"))[0].startswith(
         "Star is hibernated; wake it with `carina agent wake`."
     )
-    database, (group,) = app.services.database, await app.services.database.read(agent_groups.groups)
-    notice = outbox.NewRow(f"notice/unattended/{group.id}/1", PlaceId("discord:1"), "Nobody answers", OWNER)
-    await database.write(NOTE, lambda tx: outbox.add(tx, notice, utc_now()))
     assert list(await registry.suggest("agent.hibernate", "agent", EVA, {})) == []
     assert list(await registry.suggest("agent.wake", "agent", EVA, {})) == [("Star", "Star")]
     with pytest.raises(UserError, match="Only an admin may"):
         await registry.suggest("agent.wake", "agent", ANN, {})
     await told(app, "agent.wake", EVA, agent="star")
-    assert await database.read(lambda rows: outbox.of_prefix(rows, notice.key)[0].status) == "withdrawn"
+    assert list(await registry.suggest("agent.wake", "agent", EVA, {})) == []
 
 
 async def test_jobs_are_told_on_the_readers_clock_without_crontab_lines(app: App) -> None:
