@@ -7,13 +7,14 @@ later turn.
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from bot.models.base import AssistantMessage, Call, Message, ToolMessage, UserMessage
 from sources.names import flatten
+from texts import gettext_lazy
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -98,37 +99,48 @@ def arguments(given: str) -> str:
 
 
 _SCHEMA_KEYS = frozenset((
-    *("type", "title", "description", "nullable", "enum", "items", "properties", "required", "anyOf", "default"),
-    *("minimum", "maximum", "minItems", "maxItems", "minLength", "maxLength", "pattern"),
+    *("type", "description", "nullable", "enum", "items", "properties", "required", "anyOf", "default"),
+    *("minimum", "maximum", "minItems", "maxItems", "minLength", "maxLength"),
 ))  # fmt: skip
+_MOST_PARTS = 1_000
 
 
-def plain_schema(schema: Any, named: Mapping[str, Any] | None = None, within: tuple[str, ...] = ()) -> dict[str, Any]:
-    """The part of a JSON Schema that Google accepts; it refuses requests with other keywords or lists of types.
+def plain_schema(given: Mapping[str, Any], described: Callable[[str], str] = str) -> dict[str, Any]:
+    """The part of a JSON Schema that every provider accepts: few keywords, one type, parts instead of references.
 
-    Calls are still checked against the rest.
+    Google refuses requests with more. Calls are still checked against the rest. Descriptions pass through `described`.
+    Raises ValueError if references make it too large.
     """
-    if not isinstance(schema, dict):
-        return {}
-    named = schema.get("$defs") or schema.get("definitions") or {} if named is None else named
-    if isinstance(reference := schema.get("$ref"), str):
-        name = reference.rpartition("/")[2]
-        if name in within or name not in named:
-            return {"type": "object"}
-        return plain_schema({**named[name], **schema, "$ref": None}, named, (*within, name))
-    found = {key: value for key, value in schema.items() if key in _SCHEMA_KEYS}
-    choices = [schema["const"]] if "const" in schema else found.pop("enum", ())
-    if choices and all(isinstance(each, str) for each in choices):
-        found["enum"] = choices
-    if isinstance(kinds := found.get("type"), list):
-        found |= {"type": next((each for each in kinds if each != "null"), "null"), "nullable": "null" in kinds}
-    if several := schema.get("anyOf") or schema.get("oneOf"):
-        found["anyOf"] = [plain_schema(each, named, within) for each in several]
-    if "items" in found:
-        found["items"] = plain_schema(found["items"], named, within)
-    if "properties" in found:
-        found["properties"] = {name: plain_schema(each, named, within) for name, each in found["properties"].items()}
-    return found
+    named = given.get("$defs") or given.get("definitions") or {}
+    left = iter(range(_MOST_PARTS))
+
+    def plain(schema: Any, within: tuple[str, ...] = ()) -> dict[str, Any]:
+        if next(left, None) is None:
+            raise ValueError(gettext_lazy("the schema of its arguments has too many parts"))
+        if not isinstance(schema, dict):
+            return {}
+        if isinstance(reference := schema.get("$ref"), str):
+            name = reference.rpartition("/")[2]
+            if name in within or not isinstance(named.get(name), dict):
+                return {"type": "object"}
+            return plain({**named[name], **{key: schema[key] for key in schema if key != "$ref"}}, (*within, name))
+        found = {key: value for key, value in schema.items() if key in _SCHEMA_KEYS}
+        choices = [schema["const"]] if "const" in schema else found.pop("enum", ())
+        if choices and all(isinstance(each, str) for each in choices):
+            found["enum"] = choices
+        if isinstance(kinds := found.get("type"), list):
+            found |= {"type": next((each for each in kinds if each != "null"), "null"), "nullable": "null" in kinds}
+        if several := schema.get("anyOf") or schema.get("oneOf"):
+            found["anyOf"] = [plain(each, within) for each in several]
+        if "items" in found:
+            found["items"] = plain(found["items"], within)
+        if "properties" in found:
+            found["properties"] = {name: plain(each, within) for name, each in found["properties"].items()}
+        if "description" in found:
+            found["description"] = described(found["description"])
+        return found
+
+    return plain(given)
 
 
 def shown(text: str) -> str:

@@ -10,11 +10,12 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator, FormatChecker
 from jsonschema.exceptions import SchemaError
 from msgspec import Struct
 
 from bot.agents.context.quotes import line
+from bot.models.normalization import plain_schema
 from sources.text import one_line
 from texts import gettext_lazy, gettext_noop
 
@@ -24,22 +25,8 @@ _LONGEST_NAME = 64  # providers accept no longer function names
 _DESCRIPTION = 1_000
 _NOTE = 300  # characters of an argument's description
 _LONGEST_SCHEMA = 8_000  # characters of JSON
-_DEEPEST = 12
 _ARGUMENT = re.compile(r"[A-Za-z0-9_.-]{1,64}")  # argument names that providers accept
 _DIGEST = 24  # hexadecimal digits: 96 bits, so that no other description can be made to match
-_KEPT = frozenset(
-    (
-        *("type", "properties", "required", "items", "prefixItems", "enum", "const", "anyOf", "oneOf", "allOf", "not"),
-        *("additionalProperties", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
-        *("minItems", "maxItems", "uniqueItems", "minLength", "maxLength", "minProperties", "maxProperties"),
-        *("default", "description", "format", "$ref", "$defs", "definitions"),
-    )
-)
-"""Schema keywords that a model sees; not patterns, since the server checks those itself."""
-_TOP = ("type", "properties", "required", "additionalProperties", "$defs", "definitions")
-"""The keywords that providers accept at the top."""
-_TABLES = ("properties", "$defs", "definitions")
-"""Keywords whose keys are names and not keywords."""
 
 
 class ListedTool(Struct, frozen=True):
@@ -120,67 +107,19 @@ def _schema(given: Mapping[str, Any]) -> dict[str, Any]:
     """The schema for a model. Raises ValueError if providers would reject it."""
     if given.get("type", "object") != "object":
         raise ValueError(gettext_lazy("its arguments are not an object"))
-    reduced = _reduced(given, 0)
-    shown = {key: reduced[key] for key in _TOP if key in reduced}
-    shown |= {"type": "object", "properties": shown.get("properties", {})}
     try:
-        Draft202012Validator.check_schema(shown)
+        Draft202012Validator.check_schema(given, FormatChecker(()))  # patterns may be of another language
+        plain = plain_schema(given, lambda text: line(one_line(text, _NOTE)))
     except (SchemaError, RecursionError) as error:
         raise ValueError(gettext_lazy("the schema of its arguments is not valid JSON Schema")) from error
+    shown: dict[str, Any] = {"type": "object", "properties": plain.get("properties", {})}
     if not all(map(_ARGUMENT.fullmatch, shown["properties"])):
         raise ValueError(gettext_lazy("an argument has a name that models cannot use"))
-    if any(part is False for part in shown["properties"].values()):
-        raise ValueError(gettext_lazy("an argument accepts no value at all"))
-    shown["properties"] = {name: {} if part is True else part for name, part in shown["properties"].items()}
-    there = {f"#/{table}/{name}" for table in ("$defs", "definitions") for name in shown.get(table, ())}
-    if not _references(shown) <= there:
-        raise ValueError(gettext_lazy("the schema of its arguments refers to a missing part"))
+    if "required" in plain:
+        shown["required"] = plain["required"]
+    if given.get("additionalProperties") is False:
+        shown["additionalProperties"] = False
     if (size := len(json.dumps(shown))) > _LONGEST_SCHEMA:
         too_large = gettext_noop("the schema of its arguments has {size:,} characters; the limit is {most:,}")
         raise ValueError(gettext_lazy(too_large, size=size, most=_LONGEST_SCHEMA))
     return shown
-
-
-def _reduced(given: Mapping[str, Any], depth: int) -> dict[str, Any]:
-    """A schema without keywords that are not shown."""
-    if depth > _DEEPEST:
-        raise ValueError(gettext_lazy("the schema of its arguments is too deep"))
-    found: dict[str, Any] = {}
-    for key, value in given.items():
-        if key not in _KEPT:
-            continue
-        if key == "description":
-            found[key] = line(one_line(str(value), _NOTE))
-        elif key == "$ref":
-            if not (isinstance(value, str) and re.fullmatch(r"#/(\$defs|definitions)/[A-Za-z0-9_.-]+", value)):
-                raise ValueError(gettext_lazy("the schema of its arguments refers to another schema"))
-            found[key] = value
-        elif key in _TABLES and isinstance(value, Mapping):
-            found[key] = {name: _part(part, depth + 1) for name, part in value.items()}
-        elif key in ("enum", "const", "default", "required", "type", "format"):
-            found[key] = value
-        else:
-            found[key] = _part(value, depth + 1)
-    return found
-
-
-def _references(value: Any) -> set[str]:
-    """The parts of a schema that other parts reference."""
-    match value:
-        case dict():
-            own = {value["$ref"]} if isinstance(value.get("$ref"), str) else set()
-            return own.union(*map(_references, value.values()))
-        case list():
-            return set().union(*map(_references, value))
-        case _:
-            return set()
-
-
-def _part(value: Any, depth: int) -> Any:
-    match value:
-        case Mapping():
-            return _reduced(value, depth)
-        case list():
-            return [_part(each, depth) for each in value]
-        case _:
-            return value
