@@ -1,4 +1,6 @@
-"""Limits on spending for models, the cost of each call, and reservations for running calls, as rows without text."""
+"""Limits on spending for models and when their days and months begin, the cost of each call, and reservations for
+running calls, as rows without text. `bot.agents.budgets` decides what they allow.
+"""
 
 from datetime import datetime, timedelta, tzinfo
 from typing import Any, Literal, TypeAlias, get_args

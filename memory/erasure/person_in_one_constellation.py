@@ -5,7 +5,8 @@
 Besides the person's own rows it erases what is recorded as derived from them: what agents said and wrote in the turns
 that answered the person, and what tools quoted of them in other turns. A running turn is ended (the person's own) or
 restarted (anybody else's), so that it cannot write old words back: every write for a turn calls `turns.require_current`
-in the same transaction.
+in the same transaction. Facts, summaries and sessions made from the erased messages go by triggers on `messages`, in
+`migrations/constellation/`.
 """
 
 import json

@@ -1,8 +1,8 @@
 """Text for FTS5: what is indexed, and MATCH expressions that no user text can break out of.
 
-SQLite's tokenizer folds accents and stems English, but takes a run of Chinese, Japanese, Korean or Thai as one word.
-Such runs are indexed and searched as overlapping pairs of characters, so that the file needs no custom tokenizer and
-any SQLite can read it.
+SQLite's tokenizer (set where the tables are created, in `migrations/`) folds accents and stems English, but takes a
+run of Chinese, Japanese, Korean or Thai as one word. Such runs are indexed and searched as overlapping pairs of
+characters, so that the file needs no custom tokenizer and any SQLite can read it.
 """
 
 import re

@@ -29,7 +29,7 @@ NOT_BEGUN = gettext_noop("I'm restarting, so nothing was done. Please try again 
 
 Tree: TypeAlias = app_commands.CommandTree[Any]
 Install: TypeAlias = Callable[[Tree], None]
-"""Installs commands, menus and persistent components (by `tree.client`) before the connection is made."""
+"""Installs commands, menus and persistent components (by `tree.client`) once, before anybody can use them."""
 
 
 class Commands(Struct, frozen=True):
@@ -72,11 +72,22 @@ _NAMES = (
 
 
 class OwnTree(app_commands.CommandTree[Any]):
-    def __init__(self, client: discord.Client, own: Commands, **options: Any) -> None:
-        super().__init__(client, **options)
+    """The tree of commands, for guilds, direct messages and user installs; empty until it is filled."""
+
+    def __init__(self, client: discord.Client, own: Commands) -> None:
+        everywhere = app_commands.AppCommandContext(guild=True, dm_channel=True, private_channel=True)
+        anybody = app_commands.AppInstallationType(guild=True, user=True)
+        super().__init__(client, allowed_contexts=everywhere, allowed_installs=anybody)
         self._own = own
+        self._filled = False
         self._answering: dict[asyncio.Task[Any], discord.Interaction[Any]] = {}
         self._ending = False
+
+    async def fill(self) -> None:
+        """Install the commands, once for all connections of the client."""
+        if not self._filled:
+            self._own.install(self)
+            self._filled = True
 
     def cleaned(self, said: str) -> str:
         return str(self._own.cleaned(said))
@@ -151,18 +162,6 @@ async def answer_anyhow(interaction: discord.Interaction[Any], text: str) -> Non
             await interaction.response.send_message(text, ephemeral=True)
     except REFUSED as why:
         _log.warning("interaction_unanswered", reason=str(why))
-
-
-def plant(client: discord.Client, commands: Commands) -> OwnTree:
-    """The tree of commands, for guilds, direct messages and user installs."""
-    tree = OwnTree(
-        client,
-        commands,
-        allowed_contexts=app_commands.AppCommandContext(guild=True, dm_channel=True, private_channel=True),
-        allowed_installs=app_commands.AppInstallationType(guild=True, user=True),
-    )
-    commands.install(tree)
-    return tree
 
 
 def mark(tree: Tree) -> str:

@@ -13,9 +13,9 @@ from msgspec import Struct
 from memory.store.clock import Clock
 from memory.store.faults import call_point, outside
 from memory.store.logs import Log
-from sources.discord.command_tree import plant
+from sources.discord.command_tree import OwnTree
 from sources.discord.memberships import Memberships
-from sources.discord.shared_state import SharedState
+from sources.discord.shared_state import SharedState, Spawn
 from texts import _, gettext_lazy, ngettext
 
 _log = Log("sources.discord")
@@ -143,22 +143,27 @@ Hear: TypeAlias = Callable[[str, tuple[Any, ...]], None]
 
 
 class PlainClient(discord.Client):
-    def __init__(self, state: SharedState, hear: Hear, **options: Any) -> None:
+    def __init__(self, state: SharedState, hear: Hear, spawn: Spawn, **options: Any) -> None:
         super().__init__(**options)
         self.memberships = Memberships(self, state)
-        self.tree = plant(self, state.wiring.commands)
-        self._hear_event = hear
+        self.tree = OwnTree(self, state.wiring.commands)
+        self._hear_event, self._spawn = hear, spawn
+
+    async def before_identify_hook(self, shard_id: int | None, *, initial: bool = False) -> None:
+        await super().before_identify_hook(shard_id, initial=initial)
+        self._spawn(self.tree.fill())  # while Discord answers; nobody can use a command before that
 
     def dispatch(self, event: str, /, *args: Any, **kwargs: Any) -> None:
         self._hear_event(event, args)
         super().dispatch(event, *args, **kwargs)
 
 
-def make_client(state: SharedState, hear: Hear, left_out: frozenset[str]) -> PlainClient:
+def make_client(state: SharedState, hear: Hear, spawn: Spawn, left_out: frozenset[str]) -> PlainClient:
     """A client with the intents that Carina needs, except those left out."""
     return PlainClient(
         state,
         hear,
+        spawn,
         intents=intents(left_out),
         max_messages=None,
         allowed_mentions=discord.AllowedMentions.none(),

@@ -190,7 +190,7 @@ class DiscordSource:
             for handler in handlers:
                 handler(event, args)
 
-        client = make_client(self._state, hear, self.missing_intents)
+        client = make_client(self._state, hear, spawn, self.missing_intents)
         self._tree = client.tree
         lookup = ChannelLookup(client, self._state, client.memberships)
         listener = GatewayListener(self._state, queues, lookup, deliver)

@@ -1,7 +1,7 @@
 """Clicks on the buttons of an approval card (Allow, Deny, Details) and of a listed request, recognized by their ids.
 
 They also work after a restart (`components.py`). `sources.discord.cards` draws the buttons, and
-`bot.agents.permissions.approval_card_text` writes the text.
+`bot.agents.permissions.approval_card_text` writes the text; `who_may_approve` beside it decides whose click counts.
 """
 
 import re
