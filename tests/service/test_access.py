@@ -47,10 +47,10 @@ async def test_a_stranger_is_told_a_code_once_and_is_let_in_by_it(t: Live) -> No
     assert t.holding(SECRET) == [], "nothing of what a stranger wrote is in any file"
     assert len(t.model.requests) == 1, "and no model was asked for her"
 
-    listed = await t.olga.command("owner pair list")
+    listed = await t.olga.command("owner people list")
     assert f"<@{t.ana.id}>" in listed.shown.text
     assert code not in listed.text, "the code comes from her, not from the list"
-    refused(await t.ana.command("owner pair list"), "Only the owner may")
+    refused(await t.ana.command("owner people list"), "Only the owner may")
     refused(await t.ana.command("owner pair approve", {"code": code}), "Only the owner may")
     refused(await t.olga.command("owner pair approve", {"code": "ABCD-2345"}), "no open request with this code")
 
@@ -58,7 +58,7 @@ async def test_a_stranger_is_told_a_code_once_and_is_let_in_by_it(t: Live) -> No
     assert f"(<@{t.ana.id}>) is now allowed" in approved.shown.text
     await t.ana.direct.wait_for_bot(lambda m: "You can talk to me now" in m.text)
     refused(await t.olga.command("owner pair approve", {"code": code}), "no open request with this code")
-    assert (await t.olga.command("owner pair list")).text == "There are no pairing requests."
+    assert "allowed by" in (await t.olga.command("owner people list")).text
 
     await t.talk(t.ana, t.ana.direct, "hello", "Hello Ana.")
     assert t.rows("SELECT trust FROM messages WHERE role = 'user' AND content = 'hello'") == [(2,)]

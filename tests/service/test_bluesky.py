@@ -405,7 +405,8 @@ async def test_a_repost_of_a_deleted_post_is_told_the_owner_and_not_offered_agai
 async def test_people_are_named_by_their_handles_and_ruled_by_their_dids(sky: Skies) -> None:
     await sky.service.start()
     await sky.service.said("people", "deny", "@ana.test")
-    assert [each["subject"] for each in await sky.service.data("people", "list")] == [f"bluesky:{sky.ana.did}"]
+    (listed,) = await sky.service.data("people", "list")
+    assert (listed["subject"], listed["state"]) == (f"bluesky:{sky.ana.did}", "blocked")
     await sky.service.said("people", "forget", "ana.test")
     assert await sky.service.data("people", "list") == []
     await sky.service.said("privacy", "optout", f"bluesky:{sky.ana.handle}")

@@ -154,12 +154,12 @@ async def _stored(ctx: Context, kind: str) -> tuple[Any, dict[str, Any]]:
 async def people(ctx: Context) -> Response:
     """People with their accounts and access, and the data stored about them."""
     done = await outcome(ctx)
-    known, rules, waiting = await asyncio.gather(*map(ctx.call, ("people.known", "people.list", "pair.list")))
+    listed = (await ctx.call("people.list")).rows
     kept = await ctx.try_call("privacy.see", person=ctx.query("person")) if ctx.query("person") else None
     return ctx.page(
-        "people.html", title=_("People"), known=known.rows, rules=rules.rows, waiting=waiting.rows, kept=kept,
+        "people.html", title=_("People"), listed=listed, kept=kept,
         held=await ctx.kept(kept) if isinstance(kept, PersonCounts) else [],
-        names={each.person: each.name for each in known.rows}, **done,
+        names={each.subject: each.name for each in listed if each.name}, **done,
     )  # fmt: skip
 
 
@@ -266,7 +266,7 @@ async def context(ctx: Context) -> Response:
     agents_ = {name: list(rows) for name, rows in groupby(sorted(found.rows, key=lambda r: r.agent), lambda r: r.agent)}
     return ctx.page(
         "context.html", title=_("Context"), agents=agents_, place=place, of=of, places=places, preview=preview,
-        change=change, person=seen["person"], people=(await ctx.call("people.known")).rows,
+        change=change, person=seen["person"], people=(await ctx.call("people.list")).rows,
         before=sum(each.tokens for each in before.sections) if isinstance(before, Preview) else None,
     )  # fmt: skip
 

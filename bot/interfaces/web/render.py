@@ -147,7 +147,7 @@ def icons() -> Mapping[str, Markup]:
 _STATES = {
     "good": (
         gettext_noop("done"), gettext_noop("sent"), gettext_noop("ready"), gettext_noop("healthy"),
-        gettext_noop("active"), gettext_noop("ok"), "allow", gettext_noop("approved"),
+        gettext_noop("active"), gettext_noop("ok"), gettext_noop("allowed"), gettext_noop("approved"),
         gettext_noop("used"), gettext_noop("good"), gettext_noop("succeeded"), "working", "run", "late",
     ),
     "accent": ("claimed", gettext_noop("running"), gettext_noop("waiting"), gettext_noop("pending"), "received"),
@@ -156,7 +156,7 @@ _STATES = {
         gettext_noop("warning"),
     ),
     "bad": (
-        "dead", gettext_noop("failed"), gettext_noop("denied"), "deny", gettext_noop("error"),
+        "dead", gettext_noop("failed"), gettext_noop("denied"), gettext_noop("blocked"), gettext_noop("error"),
         gettext_noop("problem"), gettext_noop("broken"), "refused", "unreachable", "failing", "cannot be used",
     ),
 }  # fmt: skip
@@ -164,7 +164,6 @@ _COLORS = {state: color for color, states in _STATES.items() for state in states
 _SAID = {
     "claimed": gettext_noop("being answered"), "received": "waiting", "dead": gettext_noop("failed"),
     "run": "done", "late": gettext_noop("done late"),
-    "allow": gettext_noop("allowed"), "deny": gettext_noop("blocked"),
 }  # fmt: skip
 
 

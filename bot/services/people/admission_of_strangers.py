@@ -12,7 +12,7 @@ import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -31,7 +31,7 @@ from memory.people import admission_and_pairing
 from memory.people.admission_and_pairing import PairingRequest, Rule
 from memory.people.audience import OWNER, Audience, Scope, person_audience
 from memory.people.identities import audience_called, person_called
-from memory.queue import inbox, outbox
+from memory.queue import inbox, messages, outbox
 from memory.store.clock import Clock, to_text
 from memory.store.database import Database, Rows, Tx
 from memory.store.errors import Refused, StoreError
@@ -41,7 +41,7 @@ from memory.store.logs import Log
 from memory.store.recent_values import RecentValues
 from sources.base import UnknownPerson
 from sources.bluesky.identifiers import DID
-from texts import _, gettext_noop, language
+from texts import _, gettext_noop, language, ngettext
 
 _PAIRING = commit_point("admission.pairing")
 
@@ -60,7 +60,9 @@ _NOT_LET_IN = gettext_noop("The person who runs me doesn't want me to talk to yo
 _NOT_OPEN = gettext_noop(
     "This was already decided, or the request has expired. `carina people allow` allows somebody by name."
 )
+_SPEAKERS = 500  # most people listed because they wrote
 _FORGETS = Options(changes=True, formerly=("pair.revoke",))
+_LISTS = Options(formerly=("pair.list", "people.known"))
 _BUTTON = Options(changes=True, via=DISCORD_ONLY, offered=False)
 _log = Log("bot.services.people.admission_of_strangers")
 
@@ -114,34 +116,48 @@ class SubjectArguments(Arguments):
         return named[0]
 
 
-class WaitingRow(Row):
-    """A stranger with an open code; the code is not shown, because it must come from the stranger."""
-
-    person: PersonId
-    name: str
-    until: datetime = Field(validation_alias="expires_at")
-    phrase = gettext_noop("{person} as {name}, until {until}")
+_State = Literal["waiting", "allowed", "blocked", "known"]
+_STATES: Mapping[Rule, _State] = {Rule.ALLOW: "allowed", Rule.DENY: "blocked"}  # translated as on badges
 
 
-class RuleRow(Row):
-    """A rule that admits or blocks somebody; without a time it comes from the configuration."""
+class PersonRow(Row):
+    """Somebody who wrote, waits to be let in, or is ruled on by name; a rule without a time is from the configuration.
+
+    The code of somebody who waits is not shown, because it must come from them.
+    """
 
     subject: str
-    rule: Rule
-    via: str
+    name: str = ""
+    state: _State
+    until: datetime | None = Field(None, validation_alias="expires_at")
+    via: str = ""
     by: str = ""
     at: datetime | None = None
-    server: str = Field(default="", exclude=True)
-    """The name of a server, if it is known."""
+    messages: int = 0
+    last: datetime | None = None
 
     def line(self, markup: Markup) -> str:
-        done = _("allowed") if self.rule is Rule.ALLOW else _("blocked")
-        who = markup.text(self.server) or markup.person(self.subject)
-        if self.at is None:
-            return f"{who}: {done} {_('in the configuration')}"
-        code = gettext_noop("by {by} with a code, {at}")
-        said = code if self.via == "code" else gettext_noop("by {by} with a command, {at}")
-        return f"{who}: {done} {_(said, by=markup.person(self.by), at=markup.time(self.at))}"
+        who = markup.person(self.subject)
+        who = f"{markup.text(self.name)} ({who})" if self.name else who
+        return f"{who}: {'; '.join(filter(None, (self._decision(markup), self._messages(markup))))}"
+
+    def _decision(self, markup: Markup) -> str:
+        if self.state == "known":
+            return ""
+        if self.until is not None:
+            said = gettext_noop("until {until}")
+        elif self.at is not None:
+            code = gettext_noop("by {by} with a code, {at}")
+            said = code if self.via == "code" else gettext_noop("by {by} with a command, {at}")
+        else:
+            said = gettext_noop("in the configuration")
+        return f"{_(self.state)} {self.told(markup, said, by=markup.person(self.by))}"
+
+    def _messages(self, markup: Markup) -> str:
+        if self.last is None:
+            return ""
+        last = markup.time(self.last)
+        return ngettext("{count} message, last {last}", "{count} messages, last {last}", self.messages, last=last)
 
 
 @dataclass
@@ -224,13 +240,6 @@ class Access:
 
     # ------------------------------------------------------------------ admins and owner
 
-    @operation("pair.list", "List pairing requests", Action.PEOPLE)
-    def list_waiting(self, rows: Rows, _caller: Caller) -> Listing[WaitingRow]:
-        most, found = admission_and_pairing.MOST_OPEN, admission_and_pairing.waiting(rows, self.clock())
-        full = _("The list is full ({MOST_OPEN}). Others get no code until there is room.", MOST_OPEN=most)
-        more = full if len(found) >= most else ""
-        return Listing.of(map(WaitingRow.from_record, found), _("There are no pairing requests."), more)
-
     @operation("pair.approve", "Approve a pairing request by its code", Action.PEOPLE, CHANGES)
     async def approve(self, caller: Caller, code: _Code) -> ActionReport:
         now, wanted = self.clock(), read_code(code)
@@ -247,7 +256,7 @@ class Access:
         if found is None:
             raise UserError(
                 "There is no open request with this code. It was used, has expired, or was mistyped. "
-                "`carina pair list` shows the open requests. Anyone whose code has expired can write to me again "
+                "`carina people list` shows who is waiting. Anyone whose code has expired can write to me again "
                 "to get a new one."
             )
         self._hold(found.person, Rule.ALLOW, caller.approver)
@@ -295,13 +304,31 @@ class Access:
             self._hold(subject, rule, caller.approver)
         self.resume()
 
-    @operation("people.list", "List who is allowed or blocked, and by whom", Action.PEOPLE)
-    def list_people(self, rows: Rows, _caller: Caller) -> Listing[RuleRow]:
-        given = sorted(self.configured.items())
-        configured = (RuleRow(subject=subject, rule=rule, via="configuration") for subject, rule in given)
-        ruled = map(RuleRow.from_record, admission_and_pairing.rules(rows))
-        named = (row.model_copy(update={"server": _server(rows, row.subject)}) for row in (*ruled, *configured))
-        return Listing.of(named, _("Nobody has been allowed or blocked by name."))
+    @operation(
+        "people.list", "List who talked to agents, waits to be let in, or is allowed or blocked", Action.PEOPLE, _LISTS
+    )
+    def list_people(self, rows: Rows, caller: Caller) -> Listing[PersonRow]:
+        waiting, ruled = admission_and_pairing.waiting(rows, self.clock()), admission_and_pairing.rules(rows)
+        spoke = {
+            row["person_id"]: {"name": row["speaker"] or "", "messages": row["n"], "last": row["last"]}
+            for row in messages.speakers(rows, caller.scope, _SPEAKERS)
+        }
+
+        def said(subject: str) -> dict[str, Any]:
+            return spoke.get(subject) or {"name": _server(rows, subject)}
+
+        found = [PersonRow.from_record(each, subject=each.person, state="waiting") for each in waiting]
+        found += [PersonRow.from_record(each, state=_STATES[each.rule], **said(each.subject)) for each in ruled]
+        found += [
+            PersonRow(subject=subject, state=_STATES[rule], via="configuration", **said(subject))
+            for subject, rule in sorted(self.configured.items())
+        ]
+        listed = {each.subject for each in found}
+        found += [PersonRow(subject=each, state="known", **spoke[each]) for each in spoke if each not in listed]
+        most = admission_and_pairing.MOST_OPEN
+        full = _("{MOST_OPEN} people are waiting. Others get no code until there is room.", MOST_OPEN=most)
+        more = full if len(waiting) >= most else ""
+        return Listing.of(found, _("Nobody has talked to your agents yet."), more)
 
     @operation("people.allow", "Allow a person, role or server", Action.PEOPLE, CHANGES)
     async def allow(self, caller: Caller, arguments: SubjectArguments) -> ActionReport:
@@ -351,8 +378,7 @@ class Access:
 
     @suggestions("decided")
     def suggest(self, rows: Rows, _caller: Caller) -> Suggestions:
-        states = {Rule.ALLOW: _("allowed"), Rule.DENY: _("blocked")}
-        ruled = {each: f"{_called(rows, each)} ({states[rule]})" for each, rule in self.rules.items()}
+        ruled = {each: f"{_called(rows, each)} ({_(_STATES[rule])})" for each, rule in self.rules.items()}
         waiting = admission_and_pairing.waiting(rows, self.clock())
         return (ruled | {str(each.person): _("{name} (waiting)", name=each.name) for each in waiting}).items()
 

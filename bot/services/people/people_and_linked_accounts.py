@@ -27,15 +27,14 @@ from memory.knowledge import graph
 from memory.people import identities, person_states
 from memory.people.audience import Scope
 from memory.people.identities import Link
-from memory.queue import messages
 from memory.store.clock import Clock
 from memory.store.constellations import Constellations
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
-from memory.store.ids import ConstellationId, PersonId, TurnId, code, place_source
+from memory.store.ids import ConstellationId, PersonId, TurnId, code
 from memory.store.logs import Log
 from sources.text import one_line
-from texts import _, gettext_noop
+from texts import _
 
 _PART = commit_point("identities.part")
 
@@ -183,9 +182,6 @@ class Accounts:
             )
 
 
-_MOST = 500
-
-
 NOTHING = "none"
 """The input that clears the last state."""
 
@@ -197,19 +193,6 @@ _State = Annotated[
 ]
 _About = Annotated[str, Param("Show only what is related to this name", metavar="NAME", positional=True)]
 _Limit = Annotated[int, Field(ge=1, le=5_000), Param("Maximum number to show, newest first")]
-
-
-class KnownRow(Row):
-    person: str = Field(validation_alias="person_id")
-    name: str = Field(validation_alias="speaker")
-    source: str
-    messages: int = Field(validation_alias="n")
-    last: datetime
-
-    phrase = gettext_noop("{name} ({who}): {messages}, last {last}")
-
-    def line(self, markup: Markup) -> str:
-        return self.told(markup, who=markup.person(self.person))
 
 
 class TripleRow(Row):
@@ -240,12 +223,6 @@ class Graph(Result):
 
 class KnownPeople(MemoryService, frozen=True):
     """People who talked to agents of one constellation, what is known about them, and their states."""
-
-    @operation("people.known", "List who has talked to agents, and when they last did", Action.PEOPLE, AT_TERMINAL)
-    def list_known(self, rows: Rows, caller: Caller) -> Listing[KnownRow]:
-        spoke = messages.speakers(rows, caller.scope, _MOST)
-        found = (KnownRow.from_record(each, source=place_source(each["person_id"])) for each in spoke)
-        return Listing.of(found, _("Nobody has talked to your agents yet."))
 
     @operation(
         "graph",

@@ -17,8 +17,7 @@ RIGHTS: dict[Action, str] = {
     Action.BUDGET: "admin budget set, admin budget clear",
     Action.REVOKE: "admin permits revoke",
     Action.GRANT: "admin permits grant",
-    Action.PEOPLE: "owner pair approve, owner pair list, "
-    "owner people allow, owner people deny, owner people forget, owner people list",
+    Action.PEOPLE: "owner pair approve, owner people allow, owner people deny, owner people forget, owner people list",
     Action.COORDINATE: "admin coord assign, admin coord handoff, admin coord note, admin coord reassign",
     Action.STEER: "admin mode channel, admin model, admin route",
     Action.SLEEP: "admin agent hibernate, admin agent wake",
