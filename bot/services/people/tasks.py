@@ -26,10 +26,11 @@ from memory.knowledge.task_templates import Template
 from memory.people.audience import Scope
 from memory.store.database import Rows, Tx, Value
 from memory.store.errors import Refused
+from memory.store.ids import AgentId
 from scheduler.zones import zone_of
 from texts import DAY_END, _, gettext_noop, ngettext, ngettext_noop
 
-_CHANGES = Options(keeps=True, formerly=("tasks.move",))
+_CHANGES = Options(keeps=True, formerly=("tasks.move", "coord.reassign"))
 
 _ENDED = {
     Status.DONE: (
@@ -58,9 +59,7 @@ _After = Annotated[_Words, Param("Task that must be done first", metavar="TASK",
 _Fields = Annotated[tuple[str, ...], Param("Custom field, such as room=kitchen", metavar="NAME=VALUE")]
 _Done = Annotated[bool, Param("Include tasks that are done or canceled")]
 _Task = Annotated[_Named, Param("Words from the task", example="plants", suggests="tasks")]
-_SharedTask = Annotated[_Named, Param("Words from the task", example="plants", suggests="shared tasks")]
 _State = Annotated[Status | None, Param("Status of the task", labels={"open": "To do", "cancelled": "Canceled"})]
-_Agent = Annotated[str, Param("Agent to do it (default: any)", metavar="NAME", suggests="agents")]
 _Name = Annotated[str, Param("Name of the template", example="packing", suggests="task templates")]
 _NewName = Annotated[str, Field(min_length=1, max_length=60), Param("Name for the template", example="packing")]
 _Title = Annotated[str, Field(max_length=300), Param("Title of the task (default: the template's)", metavar="TEXT")]
@@ -97,6 +96,9 @@ class ChangeTask(Arguments):
         str | None,
         Field(max_length=300),
         Param("Task that must be done first, or “none”", metavar="TASK", suggests="tasks"),
+    ] = None
+    agent: Annotated[
+        str | None, Param("Agent to do a shared task, or “none” for any", metavar="NAME", suggests="agents")
     ] = None
     field: Annotated[tuple[str, ...], Param("Custom field; without a value, it is removed", metavar="NAME=VALUE")] = ()
 
@@ -206,16 +208,11 @@ class TaskLists(ZonedService, frozen=True):
         same = {"title": task.title, "notes": task.notes, "fields": tasks.with_fields(task, {})}
         changed = wanted.columns(tx, task, _alike(found, task), now, zone).items()
         columns = {name: value for name, value in changed if name not in same or value != same[name]}
+        if arguments.agent is not None:
+            columns["assignee_id"] = _assignee(tx, task, arguments.agent)
         if not columns:
             raise Refused("Say what to change.")
         return Entry(done=_("Changed"), row=TaskRow.of(self._put(tx, caller, task, columns)[0], zone))
-
-    @operation("coord.reassign", "Give a task to another agent", Action.COORDINATE)
-    def reassign_task(self, tx: Tx, caller: Caller, task: _SharedTask, agent: _Agent = "") -> Entry[TaskRow]:
-        found = find_task(tasks.shared(tx, caller.scope), task)
-        to = find_living(tx, agent).id if agent else None
-        task_, _before = self._put(tx, caller, found, {"assignee_id": to})
-        return Entry(done=_("Changed"), row=TaskRow.of(task_, self.zone_of(tx, caller)))
 
     @operation("tasks.template.save", "Save a task and its steps as a template", Action.AGENDA, KEEPS)
     def save_template(self, tx: Tx, caller: Caller, name: _NewName, task: _Task) -> str:
@@ -262,10 +259,6 @@ class TaskLists(ZonedService, frozen=True):
     def suggest_tasks(self, rows: Rows, caller: Caller) -> Suggestions:
         return [(str(each.id), each.title) for each in self._reach(rows, caller)]
 
-    @suggestions("shared tasks")
-    def suggest_shared(self, rows: Rows, caller: Caller) -> Suggestions:
-        return [(str(each.id), each.title) for each in tasks.shared(rows, caller.scope)]
-
     def _end(self, tx: Tx, caller: Caller, task: str, status: Status) -> str:
         done, before = self._put(tx, caller, find_task(self._reach(tx, caller), task), {"status": status})
         alone, with_steps = _ENDED[status]
@@ -304,6 +297,13 @@ class TaskLists(ZonedService, frozen=True):
 def _alike(found: Sequence[Task], task: Task) -> list[Task]:
     """The tasks that a task may become a step of, or wait for."""
     return [each for each in found if each.shared == task.shared]
+
+
+def _assignee(rows: Rows, task: Task, agent: str) -> AgentId | None:
+    """The agent that gets a shared task; None for any. Raises Refused for a personal one, and UserError."""
+    if not task.shared:
+        raise Refused("“{title}” is a personal task: agents can be given only shared tasks", title=task.title)
+    return None if agent in ("", NONE) else find_living(rows, agent).id
 
 
 def _changed(given: str | None) -> str:

@@ -234,6 +234,7 @@ async def test_nothing_waits_for_itself_however_far_around(desk: Harness, given:
     ("given", "words"),
     [
         ({}, "Say what to change"),
+        ({"agent": "Ada"}, "is a personal task: agents can be given only shared tasks"),
         ({"field": ("room",)}, "Write it as NAME=VALUE"),
         ({"field": ("x" * 41 + "=1",)}, "at most 20 fields"),
         ({"due": "every day at 9"}, "cannot repeat"),

@@ -18,7 +18,7 @@ RIGHTS: dict[Action, str] = {
     Action.REVOKE: "admin permits revoke",
     Action.GRANT: "admin permits grant",
     Action.PEOPLE: "owner pair approve, owner people allow, owner people deny, owner people forget, owner people list",
-    Action.COORDINATE: "admin coord assign, admin coord handoff, admin coord note, admin coord reassign",
+    Action.COORDINATE: "admin coord assign, admin coord handoff, admin coord note",
     Action.STEER: "admin mode channel, admin model, admin route",
     Action.SLEEP: "admin agent hibernate, admin agent wake",
     Action.SOURCES: "owner source add, owner source pause, owner source remove, "
