@@ -91,6 +91,7 @@ class Budgets(Struct):
     configured: Mapping[tuple[str, Period], Limit] = field(default_factory=dict)
     thresholds: BudgetThresholds = field(default_factory=BudgetThresholds)
     default_model: str = OFFLINE
+    upkeep_model: str = ""
     decided: dict[tuple[str, Period], Limit] = field(default_factory=dict)
 
     @property
@@ -173,6 +174,10 @@ class Budgets(Struct):
     def model_of(self, agent: Agent) -> str:
         """The model for an agent: its own, else the service's."""
         return agent.model or self.default_model
+
+    def for_upkeep(self, agent: Agent) -> Agent:
+        """The agent with the model that summarizes and cleans up for it: the one set for that, else its own."""
+        return replace(agent, model=self.upkeep_model or self.model_of(agent))
 
     def _of_share(self, share: float) -> BudgetLevel:
         if share > 1:

@@ -113,12 +113,11 @@ class Patrol(Section):
 
 
 class Dreams(Section):
-    """Whether and how often memory upkeep runs. `model` empty: the budgets' cheaper model, else the agent's own."""
+    """Whether and how often memory upkeep runs."""
 
     enabled: bool = True
     hours: float = Field(default=12, ge=1, le=24 * 7)
     idle_minutes: float = Field(default=5, ge=0, le=24 * 60)
-    model: Annotated[str, or_nothing(check_model)] = ""
     tokens_per_run: int = Field(default=60_000, ge=0, le=10_000_000)
     preferences: bool = True
     graph: bool = True

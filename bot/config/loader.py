@@ -399,7 +399,7 @@ def _check_models(config: Config) -> Iterator[str]:
     wanted = {config.model.default: _("CARINA_MODEL or model.default")}
     wanted |= dict.fromkeys(config.model.fallback, _("CARINA_FALLBACK_MODELS or model.fallback"))
     named = {"model.upkeep": config.model.upkeep, "budgets.cheaper_model": config.budgets.cheaper_model}
-    for key, model in (named | {"dreams.model": config.dreams.model}).items():
+    for key, model in named.items():
         if model:
             wanted.setdefault(model, key)
     wanted |= {agent.model: f'agents["{agent.name}"].model' for agent in config.agents if agent.model}

@@ -36,7 +36,7 @@ _EXPECTED = {
     "pattern": "{expected}",
 }
 """The expected value, by pydantic's type of error, with values of its context."""
-_MOVED = {"bluesky.apology": "model.apology"}
+_MOVED = {"bluesky.apology": "model.apology", "dreams.model": "model.upkeep"}
 """The new places of settings that an earlier version had elsewhere."""
 _GIVEN = re.compile(r"mcp\.[^.]+\.(env|headers)\b")
 """Keys for which people may write a secret instead of the name of its variable."""

@@ -217,7 +217,7 @@ class _Maker:
         source_checks = DataSourceChecks(Reader(private_hosts=config.web.private_hosts), owner)
         opted_out, selves = shared.choices.opted_out, approvals.people.selves
         messages = PersonalMessages(owner_notices(config), zone, opted_out, selves, language)
-        summaries = SummaryJob(background, zone, config.model.upkeep, self._busy)
+        summaries = SummaryJob(background, zone, self._busy)
 
         def plan(tx: Tx, now: datetime) -> None:
             patrols.plan(tx, zone, now)

@@ -28,7 +28,6 @@ from memory.store.clock import Clock
 from memory.store.database import Database, Tx
 from memory.store.faults import Point, call_point, commit_point, outside
 from memory.store.logs import Log
-from memory.store.records import replace
 from texts import gettext_lazy
 
 _RESERVE = commit_point("background.reserve")
@@ -151,14 +150,6 @@ class UpkeepDeps(Struct, frozen=True):
     directives: Path
 
 
-def chosen(agent: Agent, settings: Settings, budgets: Budgets) -> Agent:
-    """The agent with its model for upkeep."""
-    own = budgets.model_of(agent)
-    if own == OFFLINE and not settings.model:
-        return replace(agent, model=OFFLINE)
-    return replace(agent, model=settings.model or budgets.thresholds.cheaper_model or own)
-
-
 class RunCalls(Struct):
     """The calls of one run, about texts that `scope` may read. `refused` says why a call was not made or failed."""
 
@@ -168,11 +159,11 @@ class RunCalls(Struct):
     tokens: int = 0
     refused: str = ""
 
-    def chosen(self, agent: Agent) -> Agent:
-        return chosen(agent, self.deps.settings, self.deps.background.budgets)
-
     def has_model(self, agent: Agent) -> bool:
-        return self.chosen(agent).model != OFFLINE
+        return self._chosen(agent).model != OFFLINE
+
+    def _chosen(self, agent: Agent) -> Agent:
+        return self.deps.background.budgets.for_upkeep(agent)
 
     async def ask(self, agent: Agent, system: str, text: str, form: type[Form]) -> str | None:
         """A model's answer, constrained to the form if its provider supports that; None without one, with the reason in
@@ -186,7 +177,7 @@ class RunCalls(Struct):
             self.refused = CAPPED
             return None
         try:
-            answer = await self.deps.background.ask(self.database, self.chosen(agent), self.scope, request, _MODEL)
+            answer = await self.deps.background.ask(self.database, self._chosen(agent), self.scope, request, _MODEL)
         except NoAnswer as error:
             self.tokens += estimate if error.why != "budget" else 0
             self.refused = NO_BUDGET if error.why == "budget" else gettext_lazy("no language model answered")

@@ -15,7 +15,7 @@ from msgspec import Struct
 from bot.agents.budgets import Budgets
 from bot.config.file_settings import Dreams as Settings
 from bot.config.values import OFFLINE
-from bot.upkeep.background_calls import CAPPED, NO_MODEL, RunCalls, UpkeepDeps, chosen, people_first
+from bot.upkeep.background_calls import CAPPED, NO_MODEL, RunCalls, UpkeepDeps, people_first
 from bot.upkeep.model_answers import ExpandedEntries, FocusedEntry, UnusableAnswer, each_fitting, read_answer
 from bot.upkeep.prompts import MEMORY_RULES, note_text, system
 from memory import agents, jobs
@@ -56,7 +56,7 @@ class _Source(NamedTuple):
 
 def plan(settings: Settings, budgets: Budgets, tx: Tx, agent: Agent, entry: Entry, now: datetime) -> bool:
     """Schedule the expansion of an entry; False if there will be none, without a model or by configuration."""
-    if not settings.tokens_per_run or chosen(agent, settings, budgets).model == OFFLINE:
+    if not settings.tokens_per_run or budgets.for_upkeep(agent).model == OFFLINE:
         return False
     name, words = f"{EXPAND}:{entry.id}", hashlib.sha256(entry.content.encode()).hexdigest()
     known = jobs.get(tx, name)

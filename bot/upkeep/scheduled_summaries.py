@@ -179,14 +179,13 @@ class Tally(Struct):
 
 
 class SummaryJob(Struct, frozen=True):
-    """The summaries of agents, days and weeks. `model` writes them; empty for the agent's own or the service's.
+    """The summaries of agents, days and weeks.
 
     While `busy`, people are being answered, and no model is asked for a while.
     """
 
     background: Background
     zone: str
-    model: str = ""
     busy: Callable[[], bool] = lambda: False
     enabled: bool = True
 
@@ -239,7 +238,7 @@ class SummaryJob(Struct, frozen=True):
     # ------------------------------------------------------------------------------------------------- each
 
     async def _agent(self, database: Database, due: DueAgent) -> bool:
-        agent = replace(due.agent, model=self.model or due.agent.model)
+        agent = self.background.budgets.for_upkeep(due.agent)
         now, system = self.background.clock(), prompts.DID.format(name=agent.name)
         if await self.background.has_language_model(agent):
             texts = [prompts.agent_text(due.sources)]
@@ -308,7 +307,7 @@ class SummaryJob(Struct, frozen=True):
 
     def _for_all(self) -> Agent:
         """The account for everybody's summaries: no agent's, only the constellation's."""
-        return Agent(CONSTELLATION_OWNER, CONSTELLATION_OWNER, "", self.model, "", ())
+        return self.background.budgets.for_upkeep(Agent(CONSTELLATION_OWNER, CONSTELLATION_OWNER, "", "", "", ()))
 
     def _summary(
         self, due: DuePeriod, told: DayDigest, model: str, made_of: Sequence[Message | ConstellationSummary]

@@ -135,14 +135,13 @@ async def scheduled_service(
     folder: Path,
     setting: Setting,
     zone: str = "UTC",
-    upkeep_model: str = "",
     jobs: Sequence[str] = (OF_AGENTS, OF_DAYS),
 ) -> AsyncIterator[ScheduledService]:
     """The service in a folder with some of the service's own jobs."""
     async with running(folder, setting) as service:
         clock = service.clock
         turn_deps = service.runtime.turn_deps
-        summaries = SummaryJob(Background.of(turn_deps), zone, upkeep_model)
+        summaries = SummaryJob(Background.of(turn_deps), zone)
         runner = service.runner({**Housekeeping().kinds(), **summaries.kinds()})
         kept = [each for each in built_in_jobs(zone) if each.kind in jobs]
         schedule = service.schedule(runner, kept, lambda tx, now: sleeptime_triggers.plan(tx, zone, now))

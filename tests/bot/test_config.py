@@ -137,6 +137,7 @@ def test_a_whole_file_is_read(tmp_path: Path) -> None:
     ("toml", "expected"),
     [
         ('[bluesky]\napology = "Later"\n', "bluesky.apology: moved; write it as model.apology"),
+        ('[dreams]\nmodel = "openai:x"\n', "dreams.model: moved; write it as model.upkeep"),
         ("[constelation]\n", 'constelation: unknown key; did you mean "constellation"?'),
         (
             '[mcp.notes]\ncommand = "notes"\nask_tools = {}\n',
@@ -487,7 +488,7 @@ EXAMPLES = re.compile(
     |agents\.blocks\.(label|description|content|char_limit|template)|constellation\.blocks\..*
     |groups\.(name|pattern|default|members\.agent|states\..*|pipeline\.stages\.(name|agents|on_failure|fallback_agent))
     |groups\.(sleeptime\.(also|quiet|triggers\.(name|on|messages|minutes))|voting\.tie_(agent|breaker))
-    |model\.apology|dreams\.model|schedule\.zone|budgets\.limits\.(usd|tokens)|backup\.(litestream|replica|ssh_key)
+    |model\.apology|schedule\.zone|budgets\.limits\.(usd|tokens)|backup\.(litestream|replica|ssh_key)
     |mcp\.(command|url)""",
     re.VERBOSE,
 )

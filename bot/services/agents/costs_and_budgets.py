@@ -163,7 +163,8 @@ def configured_budgets(config: Config) -> Budgets:
     given = config.budgets
     limits = [Limit(each.subject, each.period, each.usd, each.tokens) for each in given.limits]
     thresholds = BudgetThresholds(given.cheaper_model, given.when_spent)
-    return Budgets({(each.subject, each.period): each for each in limits}, thresholds, config.model.default)
+    configured = {(each.subject, each.period): each for each in limits}
+    return Budgets(configured, thresholds, config.model.default, config.model.upkeep)
 
 
 class Spending(ZonedService, frozen=True):
