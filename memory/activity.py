@@ -10,7 +10,7 @@ the name of the tool, if there is such a kind.
 The log also records when agents were active, separately for each audience: one audience learns nothing about others.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
@@ -22,7 +22,7 @@ from memory.people.audience import Audience, Scope, Trust
 from memory.people.hidden_people import shown
 from memory.queue.turns import Turn
 from memory.store.clock import from_text, to_text
-from memory.store.database import Row, Rows, Tx, Value, as_dict
+from memory.store.database import Row, Rows, Tx, Value
 from memory.store.fulltext import date_words, index_text, storable
 from memory.store.ids import AgentId, BlockId, EntryId, MessageId, PersonId, PlaceId, TurnId, snowflakes
 from memory.store.row_mapper import RowMapper
@@ -257,25 +257,6 @@ def note(tx: Tx, event: NewEvent, now: datetime) -> None:
     if kind not in (Kind.RECEIVED, Kind.SENT):  # the messages themselves are found
         values["search_text"] = index_text(f"{date_words(now)} {kind.replace('_', ' ')} {words}")
     tx.insert("activity_events", values)
-
-
-def take_back(tx: Tx, dream: str, since: datetime, now: datetime, but: Callable[[AgentId, Audience], str]) -> None:
-    """Record that a run of upkeep since then, by which agents tidied their memory, was undone.
-
-    Each of its events says so from now on, and so does a new one; `but` says what stayed for an agent and an audience.
-    """
-    sql = """SELECT * FROM activity_events WHERE at >= ? AND agent_id IS NOT NULL
-             AND json_extract(details, '$.dream') = ? ORDER BY id"""
-    for row in tx.all(sql, (since, dream)):
-        told, agent, audience = unpacked(row["words"]), AgentId(row["agent_id"]), Audience(row["audience"])
-        stays, event = but(agent, audience), as_dict(row)
-        event["words"] = packed(gettext_lazy("{did}; this was undone later{except_for}", did=told, except_for=stays))
-        event["search_text"] = f"{row['search_text']} {index_text('undone')}"
-        # Its words are indexed when a row comes or goes.
-        tx.run("DELETE FROM activity_events WHERE id = ?", (row["id"],))
-        tx.insert("activity_events", event)
-        words = gettext_lazy("had earlier work undone: {did}{except_for}", did=told, except_for=stays)
-        note(tx, NewEvent(Details(), words, audience, Trust(row["trust"]), agent), now)
 
 
 def note_of_turn(

@@ -5,6 +5,7 @@ An entry records the people and messages that its words came from, so that it ca
 and what reads it; `memory.knowledge.entry_changes` writes.
 """
 
+import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -106,6 +107,13 @@ to_entry = RowMapper(
     messages=_and_further("message_id", "_messages"),
     metadata=_metadata,
 )
+
+
+def digest_of(entry: Entry, *more: Value) -> str:
+    """A digest of an entry's words, place and reinforcement, to see whether it has changed."""
+    told = [entry.content, entry.category, entry.tags, dict(entry.metadata), entry.importance, entry.reinforcement]
+    where = [entry.label, entry.audience, int(entry.trust), entry.people, entry.messages]
+    return hashlib.blake2b(json.dumps([told, where, *more], sort_keys=True).encode(), digest_size=16).hexdigest()
 
 
 def checked(new: NewEntry) -> NewEntry:

@@ -4,7 +4,6 @@ Only turns of sleeptime groups are recorded. A row holds the entry before the ch
 behind it; it is deleted when those messages are taken back, when the entry is forgotten, and after some time.
 """
 
-import hashlib
 import json
 from collections.abc import Iterable
 from datetime import datetime
@@ -13,6 +12,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from msgspec import Struct
 
 from memory import unattended_turns
+from memory.knowledge.entries import digest_of, to_entry
 from memory.people.audience import Audience, Scope
 from memory.store.database import Row, Rows, Tx, as_dict
 from memory.store.ids import EntryId, TurnId, snowflakes
@@ -20,10 +20,6 @@ from memory.store.row_mapper import RowMapper
 
 EntryAction: TypeAlias = Literal["insert", "change", "delete"]
 _LEFT_OUT = ("n", "search_text")
-_CONTENT = (
-    "label", "content", "category", "tags", "metadata", "importance", "reinforcement", "audience", "archived_at",
-    "superseded_by",
-)  # fmt: skip
 
 
 class ChangedBy(NamedTuple):
@@ -73,7 +69,7 @@ def note(tx: Tx, turn: TurnId | None, entry: EntryId, before: dict[str, Any] | N
             "entry_id": entry,
             "deed": action,
             "before": json.dumps(before, ensure_ascii=False) if before else "",
-            "after": "" if row is None else _digest(_image(row)),
+            "after": _digest(row),
             "people": [each for each in people if each is not None],
             "messages": [each for each in messages if each is not None],
             "audience": known["audience"],
@@ -91,8 +87,7 @@ def of_turns(rows: Rows, turns: Iterable[TurnId], scope: Scope) -> list[JournalE
 
 def as_left(rows: Rows, noted: JournalEntry) -> bool:
     """Whether an entry is unchanged since that change."""
-    row = rows.one("SELECT * FROM archival_entries WHERE id = ?", (noted.entry,))
-    return ("" if row is None else _digest(_image(row))) == noted.after
+    return _digest(rows.one("SELECT * FROM archival_entries WHERE id = ?", (noted.entry,))) == noted.after
 
 
 def mark_undone(tx: Tx, noted: Iterable[JournalEntry], now: datetime) -> None:
@@ -115,9 +110,8 @@ def _image(row: Row) -> dict[str, Any]:
     return {name: value for name, value in as_dict(row).items() if name not in _LEFT_OUT}
 
 
-def _digest(found: dict[str, Any]) -> str:
-    words = json.dumps([found[name] for name in _CONTENT], ensure_ascii=False)
-    return hashlib.blake2b(words.encode(), digest_size=16).hexdigest()
+def _digest(row: Row | None) -> str:
+    return "" if row is None else digest_of(to_entry(row), row["archived_at"], row["superseded_by"])
 
 
 _noted = RowMapper(JournalEntry, action="deed", before=lambda row: json.loads(row["before"]) if row["before"] else None)

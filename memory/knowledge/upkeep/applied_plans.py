@@ -12,10 +12,10 @@ from msgspec import Struct, field
 
 from memory import activity
 from memory.knowledge import entry_changes, graph
-from memory.knowledge.entries import MAX_TAGS, Entry, NewEntry, Origin, checked, to_entry
+from memory.knowledge.entries import MAX_TAGS, Entry, NewEntry, Origin, checked, digest_of, to_entry
 from memory.knowledge.entry_changes import made_new
 from memory.knowledge.upkeep import retirement_limit, run_records
-from memory.knowledge.upkeep.planned_changes import Item, Learn, Link, Merge, Plan, Refine, Retire, digest_of, kin_of
+from memory.knowledge.upkeep.planned_changes import Item, Learn, Link, Merge, Plan, Refine, Retire, kin_of
 from memory.knowledge.upkeep.run_records import Item as Noted
 from memory.knowledge.upkeep.run_records import Run
 from memory.knowledge.upkeep.selection import LONGEST
@@ -319,6 +319,7 @@ def undo(tx: Tx, now: datetime) -> UndoneRun:
             at=run.at,
             names=", ".join(item.entry for item in changed[:5]),
         )
+    _tell(tx, run.id, {(item.agent, item.audience) for item in items if item.n in allowed}, now)
     entry_changes.restore(tx, [item.entry for item in items if item.action in ("merged", "retired")])
     entry_changes.remove(tx, [item.entry for item in items if item.action == "made" and item.n not in allowed])
     for item in items:
@@ -328,17 +329,17 @@ def undo(tx: Tx, now: datetime) -> UndoneRun:
             entry_changes.store(tx, replace(entry, category=before["category"], tags=tuple(before["tags"])), None)
     graph.forget_run(tx, run.id)
     tx.run("UPDATE dream_runs SET outcome = 'undone', undone_at = ? WHERE id = ?", (now, run.id))
-    _tell(tx, run, {(item.agent, item.audience) for item in items if item.n in allowed}, now)
     return UndoneRun(run, run.retired + run.made + run.refined - len(items), len(allowed))
 
 
-def _tell(tx: Tx, run: Run, stays: Set[tuple[AgentId, Audience]], now: datetime) -> None:
-    """Mark the run as undone in the activity log."""
-
-    def but(agent: AgentId, audience: Audience) -> str:
-        return gettext_lazy(", except what somebody approved") if (agent, audience) in stays else ""
-
-    activity.take_back(tx, run.id, run.at, now, but)
+def _tell(tx: Tx, run: str, stays: Set[tuple[AgentId, Audience]], now: datetime) -> None:
+    """Write into the activity log that a run was undone, for each audience that it concerned."""
+    sql = "SELECT agent_id, audience, min(trust) AS trust FROM dream_items WHERE run_id = ? GROUP BY agent_id, audience"
+    for row in tx.all(sql, (run,)):
+        agent, audience = AgentId(row["agent_id"]), Audience(row["audience"])
+        but = gettext_lazy(", except what somebody approved") if (agent, audience) in stays else ""
+        words = gettext_lazy("had a cleanup of its memory undone{except_for}", except_for=but)
+        activity.note(tx, activity.NewEvent(activity.Details(), words, audience, Trust(row["trust"]), agent), now)
 
 
 def _entry(tx: Tx, identifier: EntryId) -> tuple[Entry, bool]:

@@ -1,7 +1,5 @@
 """A plan of changes to entries: made in advance as a plain value, and checked again when it is applied."""
 
-import hashlib
-import json
 from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
@@ -115,10 +113,3 @@ class Plan(Struct, frozen=True):
 def kin_of(entry: Entry) -> MergeGroup:
     kind = entry.category if entry.category.partition("/")[0] in OWN_KINDS else ""
     return MergeGroup(Part(entry.agent, entry.audience, entry.trust), tuple(sorted(entry.people)), kind)
-
-
-def digest_of(entry: Entry) -> str:
-    """A digest of an entry's words, place and reinforcement, to see whether it has changed."""
-    told = [entry.content, entry.category, entry.tags, dict(entry.metadata), entry.importance, entry.reinforcement]
-    where = [entry.label, entry.audience, int(entry.trust), entry.people, entry.messages]
-    return hashlib.blake2b(json.dumps([told, where], sort_keys=True).encode(), digest_size=16).hexdigest()
