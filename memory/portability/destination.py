@@ -1,16 +1,14 @@
 """The destination of an import: a new constellation, or an existing one that the agents join."""
 
 import hashlib
-import json
 import re
 import shutil
 from contextlib import closing
 from pathlib import Path
 
-from memory.people.audience import OWNER
 from memory.portability.car import CarError
 from memory.portability.exported_tables import Table, registry_tables, tables
-from memory.portability.import_outcomes import UNDOABLE_TABLES, holds
+from memory.portability.import_outcomes import holds
 from memory.portability.imports import Import, note_import, registry_rows
 from memory.portability.untrusted_imports import require_times
 from memory.store.clock import to_text
@@ -91,8 +89,8 @@ def placed(taken: Import, rename: str) -> bool:
 
 
 def is_joined(taken: Import, target: Path) -> bool:
-    """Whether a constellation has the rows of this file, from an import that was not undone."""
-    return holds(target, taken.origin, undone=False)
+    """Whether this file was imported into the constellation before."""
+    return holds(target, taken.origin)
 
 
 def join_constellation(taken: Import, target: Path, rename: str) -> None:
@@ -105,12 +103,8 @@ def join_constellation(taken: Import, target: Path, rename: str) -> None:
                 raw.execute("PRAGMA defer_foreign_keys=ON")
                 if rename:
                     _rename(tx, rename)
-                returning = _require_names(tx)
+                _require_names(tx)
                 note_import(tx, taken)
-                for name in UNDOABLE_TABLES:
-                    _note_rows(tx, name, taken, returning)
-                for name, agent_column in _CHANGED_BY_UNDO.items():
-                    _renew(tx, tables(tx)[name], agent_column, returning)
                 for name, table in tables(tx).items():
                     if name in taken.manifest.tables:
                         _move(tx, table)
@@ -132,24 +126,11 @@ def _rename(tx: Tx, name: str) -> None:
     tx.run("UPDATE staged.agents SET name = ?", (name,))
 
 
-def _require_names(tx: Tx) -> list[str]:
-    """The agents of the file that exist because an import of them was undone; this import restores them.
-
-    Raises NameTaken if another agent or group of the file has the name or id of an existing one.
-    """
-    sql = """SELECT m.id FROM main.agents m JOIN staged.agents s ON m.id = s.id WHERE m.status = 'archived'
-             AND (SELECT became FROM import_audit WHERE source = 'car' AND record = 'agents ' || m.id
-                  ORDER BY id DESC LIMIT 1) = ''"""
-    returning = [str(row["id"]) for row in tx.all(sql)]
-    known = {"returning": json.dumps(returning)}
-    same = """ON (m.id = s.id OR m.name = s.name COLLATE NOCASE)
-              AND NOT (m.id = s.id AND {gone}) ORDER BY m.id <> s.id LIMIT 1"""
-    gone = "m.id IN (SELECT value FROM json_each(:returning))"
-    agent = tx.one(
-        f"""SELECT m.name, m.status, m.id = s.id AS itself
-            FROM main.agents m JOIN staged.agents s {same.format(gone=gone)}""",
-        known,
-    )
+def _require_names(tx: Tx) -> None:
+    """Raise NameTaken if an agent or group of the file has the name or id of an existing one."""
+    same = "ON m.id = s.id OR m.name = s.name COLLATE NOCASE ORDER BY m.id <> s.id LIMIT 1"
+    sql = f"SELECT m.name, m.status, m.id = s.id AS itself FROM main.agents m JOIN staged.agents s {same}"
+    agent = tx.one(sql)
     if agent is not None and agent["itself"] and agent["status"] == "archived":
         raise NameTaken(
             "the agent “{name}” in the file is archived here; nothing was imported. `carina agent restore "
@@ -167,40 +148,11 @@ def _require_names(tx: Tx) -> list[str]:
             "there is another agent “{name}” here; nothing was imported. `--rename NAME` imports it under another name",
             name=agent["name"],
         )
-    gone = "json_array_length(:returning) > 0"  # groups stay where an import is undone
-    group = tx.one(f"SELECT m.name FROM main.agent_groups m JOIN staged.agent_groups s {same.format(gone=gone)}", known)
+    group = tx.one(f"SELECT m.name FROM main.agent_groups m JOIN staged.agent_groups s {same}")
     if group is not None:
         raise NameTaken(
             "there is already a group “{name}” or one with the same ID; nothing was imported", name=group["name"]
         )
-    return returning
-
-
-_CHANGED_BY_UNDO = {"agents": "id", "sessions": "agent_id"}
-"""Tables whose rows an undone import changes but keeps, with their agent column."""
-
-
-def _renew(tx: Tx, table: Table, agent_column: str, returning: list[str]) -> None:
-    """Overwrite the rows of restored agents with those of the file."""
-    columns = ", ".join(table.columns)
-    tx.run(
-        f"""UPDATE main.{table.name} AS m
-            SET ({columns}) = (SELECT {columns} FROM staged.{table.name} s WHERE s.id = m.id)
-            WHERE m.id IN (SELECT id FROM staged.{table.name})
-              AND m.{agent_column} IN (SELECT value FROM json_each(:returning))""",
-        {"returning": json.dumps(returning)},
-    )
-
-
-def _note_rows(tx: Tx, table: str, taken: Import, returning: list[str]) -> None:
-    """Record each row of a table that is new or restored, so that the import can be undone."""
-    tx.run(
-        f"""INSERT INTO import_audit (source, origin, record, outcome, became, audience, at)
-            SELECT 'car', :origin, '{table} ' || s.id, 'carried', '{table} ' || s.id, :audience, :at
-            FROM staged.{table} s WHERE NOT EXISTS (SELECT 1 FROM main.{table} m WHERE m.id = s.id)
-              OR s.id IN (SELECT value FROM json_each(:returning))""",
-        {"origin": taken.origin, "audience": OWNER, "at": taken.now, "returning": json.dumps(returning)},
-    )
 
 
 def _move(tx: Tx, table: Table) -> None:

@@ -15,9 +15,6 @@ from memory.store.ids import AgentId, EntryId, snowflakes
 from memory.store.row_mapper import RowMapper
 from memory.store.sqlite import connect
 
-UNDOABLE_TABLES = ("agents", "archival_entries", "messages")
-"""Tables from which an import can be removed."""
-
 
 class Outcome(Struct, frozen=True):
     """The outcome of one record. `became` is the table and the id of its row."""
@@ -49,13 +46,12 @@ def note(tx: Tx, source: str, origin: str, outcome: Outcome, now: datetime) -> N
     tx.insert("import_audit", {**values, "id": snowflakes.next(), "audience": OWNER, "at": now})
 
 
-def holds(path: Path, origin: str, *, undone: bool = True) -> bool:
-    """Whether a constellation's file has the rows of an import; without `undone`, of one that was not undone."""
+def holds(path: Path, origin: str) -> bool:
+    """Whether a file was imported into a constellation, given the constellation's file."""
     with closing(connect(path, read_only=True)) as raw:
         rows = Rows(raw)
         known = rows.one("SELECT 1 FROM sqlite_schema WHERE name = 'import_audit'")
-        sql = "SELECT 1 FROM import_audit WHERE origin = ? AND (? OR became <> '')"
-        return known is not None and rows.one(sql, (origin, undone)) is not None
+        return known is not None and rows.one("SELECT 1 FROM import_audit WHERE origin = ?", (origin,)) is not None
 
 
 def carried(rows: Rows, source: str, record: str) -> bool:

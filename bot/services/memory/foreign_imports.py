@@ -199,8 +199,8 @@ class Imports(MemoryService, frozen=True):
         caller.confirm(_("Delete the messages and entries of import {origin}, and archive its agents?", origin=found))
         if not (count := import_outcomes.undo(tx, found, self.clock())):
             raise UserError(
-                "The import {origin} has nothing left to undo. If it created a constellation, `carina "
-                "constellation delete` removes that.",
+                "The import {origin} has nothing left to undo. Imports of CAR files cannot be undone: use `carina "
+                "agent archive` or `carina constellation delete`.",
                 origin=origin,
             )
         return ngettext("Removed {count} imported record.", "Removed {count} imported records.", count)
