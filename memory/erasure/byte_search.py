@@ -106,35 +106,13 @@ def distinctive(rows: Rows, words: Iterable[str]) -> list[str]:
     """
     left = list(words)
     for table, column in _OURS.items():
-        if not _text(rows, table):  # that other kind of file has no such table
+        if not rows.all(f"PRAGMA table_info({table})"):  # that other kind of file has no such table
             continue
         sql = f"""SELECT value FROM json_each(?)
                   WHERE EXISTS (SELECT 1 FROM {table} WHERE instr(lower(coalesce({column}, '')), value))"""
         usual = {str(row["value"]) for row in rows.all(sql, (json.dumps([word.casefold() for word in left]),))}
         left = [word for word in left if word.casefold() not in usual]
     return left
-
-
-def tables_with(rows: Rows, words: Iterable[str]) -> dict[str, int]:
-    """The tables with rows that contain one of these words in a text column, with the number of rows."""
-    found: dict[str, int] = {}
-    wanted = json.dumps([word.casefold() for word in words])
-    for table in rows.all("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE '%_fts%'"):
-        name = str(table["name"])
-        text = _text(rows, name)
-        if not text:
-            continue
-        sql = f"SELECT count(*) FROM {name} WHERE EXISTS (SELECT 1 FROM json_each(?) WHERE instr(lower({text}), value))"
-        row = rows.one(sql, (wanted,))
-        if row is not None and row[0]:
-            found[name] = int(row[0])
-    return found
-
-
-def _text(rows: Rows, table: str) -> str:
-    """All text columns of a table as one expression; empty if there are none."""
-    columns = [str(row["name"]) for row in rows.all(f"PRAGMA table_info({table})") if row["type"] == "TEXT"]
-    return " || ' ' || ".join(f"coalesce({column}, '')" for column in columns)
 
 
 def search(folder: Path, words: Sequence[str]) -> ByteSearchResult:

@@ -169,7 +169,7 @@ class Eraser:
             "words": len(words),
             "files": searched.files,
             "bytes": searched.size,
-            "left": [await self._described(left, words) for left in searched.left],
+            "left": [asdict(left) for left in searched.left],
             "replica": any(self.folder.glob(f"*{byte_search.FOLLOWED}")),
             "copies": [{"file": copy.file, "at": copy.changed_at} for copy in searched.copies],
         }
@@ -222,15 +222,6 @@ class Eraser:
         before, after = await registry.write(_IDENTITIES, work, durable=True)
         await _rewritten(registry)
         return {"name": "accounts", "file": registry.path.name, "before": before, "after": after, "answers": 0}
-
-    async def _described(self, left: byte_search.RemainingSamples, words: Sequence[str]) -> dict[str, Any]:
-        """A file that still has words; in an open constellation with the tables, because others may have said them."""
-        found: dict[str, Any] = asdict(left)
-        for constellation in self.constellations.all():
-            if not left.copy and (self.folder / left.file) == constellation.path:
-                async with self.constellations.use(constellation.id) as database:
-                    found["tables"] = await database.read(lambda rows: byte_search.tables_with(rows, words))
-        return found
 
 
 async def _rewritten(database: Database) -> None:

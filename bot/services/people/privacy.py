@@ -4,7 +4,7 @@ import asyncio
 import json
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 from msgspec import Struct
@@ -30,7 +30,7 @@ from memory.store.erasure_records import Erasure
 from memory.store.ids import PersonId
 from memory.store.logs import Log
 from sources.bluesky.identifiers import DID
-from texts import _, gettext_noop, ngettext, source
+from texts import _, gettext_noop
 
 _SURE = gettext_noop(
     "Erase all of this, here and everywhere else? This cannot be undone. What you say later "
@@ -109,16 +109,6 @@ class FileCounts:
     answers: int = 0
     """Messages of agents that were emptied."""
 
-    def line(self) -> str:
-        gone = ", ".join(_counted(self.before)) or _("nothing")
-        emptied = ""
-        if self.answers:
-            emptied = "; " + ngettext("{count} agent message emptied", "{count} agent messages emptied", self.answers)
-        return f"- {self.name}: {gone}{emptied}; {_left(self.after)}"
-
-    def __bool__(self) -> bool:
-        return bool(_counted(self.before) or _counted(self.after) or self.answers)
-
 
 @dataclass(frozen=True)
 class FoundWords:
@@ -128,47 +118,12 @@ class FoundWords:
     copy: bool
     changed_at: str
     samples: int
-    tables: dict[str, int] = field(default_factory=dict)
-
-    def line(self, markup: Markup) -> str:
-        day = markup.time(from_text(self.changed_at))
-        if source() != "terminal":
-            text = gettext_noop(
-                "- A file in use ({day}) still has some of the words; please tell the person who runs me."
-            )
-            if self.copy:
-                text = gettext_noop(
-                    "- A copy of my files ({day}) still has some of the words; the person who runs me can delete it."
-                )
-            elif self.tables and self.tables.keys() <= {"messages", "outbox"}:
-                text = gettext_noop("- some of the words, in what others said or what I answered them")
-            return _(text, day=day)
-        tables = "".join(f", {table} ({count})" for table, count in self.tables.items())
-        kind = _("a copy") if self.copy else _("in use")
-        return _(
-            "- found in {file} ({kind}, {day}): {samples}{tables}",
-            file=markup.text(self.file),
-            kind=kind,
-            day=day,
-            samples=ngettext("{count} word", "{count} words", self.samples),
-            tables=tables,
-        )
 
 
 @dataclass(frozen=True)
 class OldCopy:
     file: str
     at: str
-
-    def line(self, markup: Markup) -> str:
-        day = markup.time(from_text(self.at))
-        if source() != "terminal":
-            return _("- There is an older copy ({day}); the person who runs me can delete it.", day=day)
-        return _(
-            "- {file} ({day}) is an older copy; the person who runs me can delete it.",
-            file=markup.text(self.file),
-            day=day,
-        )
 
 
 class Receipt(Result):
@@ -206,44 +161,38 @@ class Receipt(Result):
 
     def own_lines(self, markup: Markup) -> list[str]:
         """The lines for this account."""
-        technical = source() == "terminal"
         return [
             _("Erased on {from_text}.{id}", from_text=markup.time(from_text(self.done_at)), id=markup.number(self.id)),
-            *([*(each.line() for each in self.stores if each), self._searched()] if technical else self._plainly()),
-            *self._remaining(markup),
+            *self._counts(),
+            *self._files(markup),
             *([_("- It will be gone from the continuous backup within a day.")] if self.replica else []),
         ]
 
-    def _remaining(self, markup: Markup) -> Iterable[str]:
-        """Files with words, then older copies; one line for each backup for readers who do not know the files."""
-        told = dict[str, str]()
-        found: tuple[FoundWords | OldCopy, ...] = (*self.left, *self.copies)
-        for each in found:
-            name = f"{type(each).__name__} {each.file}" if source() == "terminal" else _backup(each.file)
-            told.setdefault(name, each.line(markup))
-        return dict.fromkeys(told.values())
-
-    def _plainly(self) -> list[str]:
-        """What was deleted and what remains, for readers who do not know how data is stored."""
+    def _counts(self) -> list[str]:
+        """What was deleted and what remains."""
         gone, kept = (sum_counts(getattr(each, when) for each in self.stores) for when in ("before", "after"))
         less = ((store, count - kept.get(store, 0)) for store, count in gone.items())
         deleted = [_held(store, count) for store, count in less if count > 0]
         if answers := sum(each.answers for each in self.stores):
             deleted.append(_("- answers: {count} (emptied, because they may repeat something)", count=answers))
-        bare = _BARE if kept == {"identities": 1} else ""
         lines = [_("This was deleted:"), *deleted] if deleted else [_("There was nothing to delete.")]
-        remains = [_("This remains:"), *(f"- {each}{_(bare)}" for each in _counted(kept))]
-        lines += remains if kept or any(not each.copy for each in self.left) else [_("None of it is still in use.")]
-        none = bool(self.words) and not self.left
-        return lines + ([_("I searched my files for the deleted words and found none.")] if none else [])
+        bare = _(_BARE) if kept == {"identities": 1} else ""
+        remains = [f"- {_(WORDS.get(store, (store,))[0])}: {count}{bare}" for store, count in kept.items()]
+        if not kept and all(each.copy for each in self.left):
+            return [*lines, _("None of it is still in use.")]
+        return [*lines, _("This remains:"), *remains]
 
-    def _searched(self) -> str:
-        if not self.words:
-            return _("There were no words to look for in the files afterward.")
-        looked = ngettext("Looked for {count} word in the files", "Looked for {count} words in the files", self.words)
-        if not self.left:
-            return looked + _(" and found none ({files} searched).", files=self.files)
-        return looked + _(" and found some in {left} of {files}.", left=len(self.left), files=self.files)
+    def _files(self, markup: Markup) -> list[str]:
+        """Files with words, then older copies; one line for each backup."""
+        told = dict[str, tuple[str, str]]()
+        for each in self.left:
+            told.setdefault(_backup(each.file), (_COPY_LEFT if each.copy else _LEFT, each.changed_at))
+        for copy in self.copies:
+            told.setdefault(_backup(copy.file), (_OLDER, copy.at))
+        searched = [] if self.left else [_(_NONE_LEFT if self.words else _NOT_SEARCHED)]
+        return searched + [
+            _(text, file=markup.text(file), day=markup.time(from_text(at))) for file, (text, at) in told.items()
+        ]
 
 
 class PersonCounts(Result):
@@ -343,19 +292,17 @@ def _held(store: str, count: int) -> str:
     return f"- {_(what)}: {count}" + (f" ({_(more)})" if more else "")
 
 
-def _counted(stores: Mapping[str, int]) -> list[str]:
-    """A count with its noun; a receipt may be older than a store's name."""
-    return [f"{_(WORDS.get(store, (store,))[0])}: {count}" for store, count in stores.items() if count]
-
-
-def _left(stores: Mapping[str, int]) -> str:
-    if not (left := _counted(stores)):
-        return _("remaining: none")
-    bare = {store: count for store, count in stores.items() if count} == {"identities": 1}
-    return _("remaining: {left}", left=", ".join(left)) + (_(_BARE) if bare else "")
-
-
 _BARE = gettext_noop(" (only the ID: it owns a constellation, or other accounts are linked to it)")
+_LEFT = gettext_noop(
+    "- {file} ({day}) still has some of the words, perhaps because others said them or an agent wrote them; the person "
+    "who runs me can look there."
+)
+_COPY_LEFT = gettext_noop(
+    "- {file} ({day}) is a copy that still has some of the words; the person who runs me can delete it."
+)
+_OLDER = gettext_noop("- {file} ({day}) is an older copy; the person who runs me can delete it.")
+_NONE_LEFT = gettext_noop("I searched my files for the deleted words and found none.")
+_NOT_SEARCHED = gettext_noop("There were no words to look for in the files afterward.")
 
 
 class Privacy(Struct, frozen=True):

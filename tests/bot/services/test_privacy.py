@@ -47,7 +47,6 @@ from tests.bot.stage import SETUP, Service, Setting, running, talked, until
 from tests.bot.terminals import Begin, carina
 from tests.captured_logs import capture_logs
 from tests.personal_copies import files_in
-from texts import reading
 
 WORD = "quetzalcoatl"
 DIRECT, FAR = direct(ANN), channel("far", of="elsewhere")
@@ -316,21 +315,15 @@ async def test_what_is_left_in_words_of_others_and_in_copies_is_named(service: S
     receipt = await asked(service, "erase")
     left = {each["file"].rpartition("/")[2]: each for each in receipt["left"]}
     assert set(left) == {"carina.db", copy.name}
-    assert (left[copy.name]["copy"], left["carina.db"]["tables"]) == (True, {"agents": 1})
+    assert (left[copy.name]["copy"], left["carina.db"]["copy"]) == (True, False)
     assert [each["file"].rpartition("/")[2] for each in receipt["copies"]] == [copy.name]
     text = written(receipt)
-    assert "agents (1)" in text
     assert f"{copy.name} (" in text
-    assert "found some in 2 of 9" in text
-    with reading("discord"):
-        text = written(receipt)
-    assert "A copy of my files (" in text
-    assert "There is an older copy" not in text, "which would be told of the same copy again"
+    assert "is a copy that still has some of the words" in text
+    assert "is an older copy" not in text, "which would be told of the same copy again"
     assert "This remains:" in text
-    assert "A file in use (" in text
+    assert "carina.db (" in text
     assert "None of it is still in use." not in text, "which the file in use would belie"
-    assert "carina.db" not in text
-    assert "agents (1)" not in text
 
 
 def test_a_backup_of_several_files_is_one_line_of_a_receipt() -> None:
@@ -343,20 +336,17 @@ def test_a_backup_of_several_files_is_one_line_of_a_receipt() -> None:
     receipt = Receipt(
         id="1", person="discord:5", asked_by="discord:5", begun_at=day, done_at=day, left=left, copies=copies
     )
-    with reading("discord"):
-        said = [line for line in receipt.lines(PLAIN) if line.startswith("- ")]
-    assert [line.partition(" (")[0] for line in said] == ["- A copy of my files", "- There is an older copy"]
-    assert sum("backups/" in line for line in receipt.lines(PLAIN)) == 5, "at the terminal each file is named"
+    said = [line for line in receipt.lines(PLAIN) if line.startswith("- ")]
+    assert [line.partition(" (")[0] for line in said] == ["- backups/one", "- backups/two"]
 
 
 def test_what_remains_is_not_told_as_deleted() -> None:
     counts = FileCounts("home", "carina.db", {"messages": 3, "identities": 1}, {"messages": 0, "identities": 1})
     at = "2026-03-02T12:00:00.000Z"
-    left = (FoundWords("carina.db", copy=False, changed_at=at, samples=1, tables={"messages": 2, "outbox": 1}),)
+    left = (FoundWords("carina.db", copy=False, changed_at=at, samples=1),)
     receipt = Receipt(id="1", person=ANN.id, asked_by=ANN.id, begun_at="", done_at=at, stores=(counts,), left=left)
-    with reading("discord"):
-        deleted, remains = receipt.own_lines(PLAIN)[1:3], receipt.own_lines(PLAIN)[3:]
-    assert remains.pop() == "- some of the words, in what others said or what I answered them"
+    deleted, remains = receipt.own_lines(PLAIN)[1:3], receipt.own_lines(PLAIN)[3:]
+    assert "still has some of the words, perhaps because others said them" in remains.pop()
     assert [each.partition(" (")[0] for each in deleted] == ["This was deleted:", "- messages: 3"]
     assert [each.partition(" (")[0] for each in remains] == ["This remains:", "- account records: 1"]
 
@@ -365,7 +355,7 @@ async def test_the_name_that_a_person_went_by_is_looked_for(service: Service) ->
     await service.heard(said("hi", 1, speaker=replace(ANN, name="Quetzalann")))
     await service.write(lambda tx: tx.run("UPDATE agents SET description = 'for quetzalann'"))
     receipt = await asked(service, "erase")
-    assert [each["tables"] for each in receipt["left"]] == [{"agents": 1}]
+    assert [each["copy"] for each in receipt["left"]] == [False]
 
 
 async def test_words_that_stand_in_texts_of_ours_are_not_told_as_left_of_somebody(service: Service) -> None:
@@ -455,10 +445,7 @@ async def test_of_who_owns_a_constellation_a_bare_id_stays_and_the_receipt_says_
     (row,) = await service.constellations.registry.read(lambda rows: rows.all(owned))
     receipt = await asked(service, "erase", OLGA.id, person=row["owner_id"])
     text = written(receipt)
-    assert (
-        "remaining: account records: 1 (only the ID: it owns a constellation, or other accounts are linked to it)"
-        in text
-    )
+    assert "- account records: 1 (only the ID: it owns a constellation, or other accounts are linked to it)" in text
 
 
 # ---------------------------------------------------------------------------------------- interruptions and failures
