@@ -1,7 +1,8 @@
 """The items of data sources: of folders, whose files are never opened; `sources.feeds` reads feeds and calendars."""
 
 import os
-from collections.abc import Iterator
+import stat
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -32,30 +33,20 @@ def read_folder(folder: Path) -> list[Item]:
     """Every file in a folder and its subfolders. Raises SourceUnreadable."""
     if not folder.is_dir():
         raise SourceUnreadable("the folder does not exist")
+
+    def unreadable(error: OSError) -> None:
+        if error.filename == str(folder):  # those below are left out
+            raise SourceUnreadable("the folder cannot be read: {reason}", reason=error.strerror) from error
+
     found = []
-    for path, entry in _files(folder, ""):
-        try:
-            known = entry.stat(follow_symlinks=False)
-        except OSError:  # it was deleted while the folder was read
-            continue
-        found.append(Item(path, f"{known.st_mtime_ns}:{known.st_size}", path))
-        if len(found) > MOST_FILES:
-            raise SourceUnreadable("the folder has more than {most} files", most=f"{MOST_FILES:,}")
+    for at, _folders, names in os.walk(folder, onerror=unreadable):  # follows no links
+        within = Path(at).relative_to(folder).as_posix()
+        for name in names:
+            with suppress(OSError):  # it was deleted while the folder was read
+                known = os.lstat(f"{at}/{name}")
+                if stat.S_ISREG(known.st_mode):
+                    path = f"{within}/{name}".removeprefix("./").encode("utf-8", "replace").decode()
+                    found.append(Item(path, f"{known.st_mtime_ns}:{known.st_size}", path))
+            if len(found) > MOST_FILES:
+                raise SourceUnreadable("the folder has more than {most} files", most=f"{MOST_FILES:,}")
     return found
-
-
-def _files(folder: Path, within: str) -> Iterator[tuple[str, "os.DirEntry[str]"]]:
-    waiting = [(str(folder), within)]
-    while waiting:
-        at, name = waiting.pop()
-        try:
-            with os.scandir(at) as entries:
-                for entry in entries:
-                    path = f"{name}{entry.name}"
-                    if entry.is_dir(follow_symlinks=False):
-                        waiting.append((entry.path, f"{path}/"))
-                    elif entry.is_file(follow_symlinks=False):
-                        yield path.encode("utf-8", "replace").decode(), entry
-        except OSError as error:
-            if at == str(folder):
-                raise SourceUnreadable("the folder cannot be read: {reason}", reason=error.strerror) from error
