@@ -91,7 +91,10 @@ class Signals(Struct):
 
 @asynccontextmanager
 async def stdio(command: Command, signs: Signals) -> AsyncGenerator[TransportStreams]:
-    """Run the command, and connect to it within the context. Raises OSError."""
+    """Run the command, and connect to it within the context. Raises OSError.
+
+    The library's own client takes lines of any length, and leaves the process running if canceled while ending it.
+    """
     child = await _start(command)
     try:
         heard, hearing = anyio.create_memory_object_stream[SessionMessage | Exception](0)
@@ -175,22 +178,14 @@ def _shown(line: bytes) -> str:
 async def _end(child: _Child) -> None:
     """Close its input and wait, terminate it and wait, then kill it."""
     child.stdin.close()
-    for hard in (False, True):
-        if await _over(child.process):
-            return
+    for hard in (False, True, True):  # the last one only waits
+        with anyio.move_on_after(_GRACE):
+            await child.process.wait()
         _kill(child.process, hard=hard)
-    await _over(child.process)
-
-
-async def _over(process: asyncio.subprocess.Process) -> bool:
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(_GRACE):
-            await process.wait()
-    return process.returncode is not None
 
 
 def _kill(process: asyncio.subprocess.Process, *, hard: bool) -> None:
-    """End the process and its children, as far as the platform can."""
+    """End the process and its children, as far as the platform can, unless it has ended."""
     if process.returncode is not None:
         return
     with contextlib.suppress(ProcessLookupError):
