@@ -13,9 +13,9 @@ from mcp_types import ToolAnnotations
 from pydantic import AliasChoices, Field, ValidationError
 
 from bot.errors import UserError
+from bot.interfaces.answers import LONGEST, MOST_SECONDS, GroupAnswer, Outcome
 from bot.interfaces.control.async_client import ANSWER_SECONDS, holder_of
 from bot.interfaces.control.client import Reply, View, decoded, not_running
-from bot.interfaces.group_answers import LONGEST, MOST_SECONDS, GroupAnswer, Outcome
 from memory.store.data_folder import DataFolder
 from texts import error_text
 

@@ -64,18 +64,6 @@ class Broadcast:
         finally:
             self._watching.remove(watch)
 
-    @contextmanager
-    def ends(self, place: PlaceId) -> Iterator[asyncio.Event]:
-        """An event that is set whenever a turn in that place ends, well or not, until the context ends."""
-        ended = asyncio.Event()
-
-        def watch(event: TurnEvent) -> None:
-            if event.place == place and isinstance(event, TurnCompleted | TurnFailed):
-                ended.set()
-
-        with self.listen(watch):
-            yield ended
-
 
 class TypingIndicator:
     """Shows a typing indicator while an answer is being made."""

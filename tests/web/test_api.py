@@ -137,7 +137,7 @@ async def test_what_a_client_sets_for_its_answer_reaches_the_model_once(tmp_path
 
 
 async def test_who_reads_an_answer_slowly_gets_all_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bot.interfaces.web.conversations._LOOK_SECONDS", 0.02)
+    monkeypatch.setattr("bot.interfaces.answers._LOOK_SECONDS", 0.02)
     async with ModelServer.start() as model, site(tmp_path, more=scripted_by(model)) as s:
         model.script(Scripted("It is on Elm Street.", chunks=5, pace=0.02))
         talk = s.app.web.talk

@@ -13,9 +13,9 @@ from msgspec import Struct
 from bot.agents.turn_end import abandon
 from bot.agents.turn_events import ModelAsked, TextChunk, TurnCompleted, TurnEvent, TurnFailed
 from bot.errors import UserError
+from bot.interfaces.answers import GroupAnswer, answers_of, ask_group, follow, take_in
 from bot.interfaces.control.chat_events import ChatEvent, History, Idle, LineResult, Listening, PersonLine, Stream
 from bot.interfaces.control.server import Handler
-from bot.interfaces.group_answers import GroupAnswer, answers_of, ask_group, delivered_row
 from bot.runtime.outbox_delivery import to_delivery
 from bot.runtime.router import Router
 from bot.services.agents.constellations import named
@@ -35,9 +35,6 @@ from sources.terminal import ONCE, PERSON, PLACE, SOURCE, Busy, Message, Shown, 
 from texts import _
 
 _STOP = commit_point("chat.stop")
-
-_STORED_SECONDS = 10.0
-"""How long a line waits for a database that refuses writes before an error is shown instead of an answer."""
 
 
 class Chat:
@@ -76,36 +73,25 @@ class Chat:
         The same `external_id`, which begins with `ONCE`, again waits for the same answer, even after a restart.
         Answers to other calls of `once` are left to those. Raises UserError if no answer will come.
         """
-        queue: asyncio.Queue[Message] = asyncio.Queue()
-        shown = set[str]()
-        with ExitStack() as stack:
-            changed = stack.enter_context(self._events.ends(PLACE.id))
-
-            def show(each: Shown) -> None:
-                if isinstance(each, Message):
-                    queue.put_nowait(each)
-                changed.set()
-
-            stack.enter_context(self._endpoint.attach(show))
+        shown: asyncio.Queue[Shown | TurnEvent] = asyncio.Queue()
+        seen = set[str]()
+        with self._endpoint.attach(shown.put_nowait):
             await self._runtime.reachable(PLACE.id)
             said = await self.say(text, external_id)
             if said.refused:
                 raise UserError(said.answer)
             if said.answer:
                 yield Message("", said.answer)
-            while not said.answer:
-                changed.clear()
-                row = await delivered_row(self._services, SOURCE, external_id)
-                while not queue.empty():
-                    if await self._is_for(each := queue.get_nowait(), external_id):
-                        shown.add(each.id)
-                        yield each
-                if row is not None and row.over:
-                    for each in await self._answers_to(row):
-                        if each.id not in shown:
-                            yield each
-                    break
-                await changed.wait()
+                yield Idle()
+                return
+            async for each in follow(self._services, PLACE.id, external_id, shown):
+                if isinstance(each, Message) and await self._is_for(each, external_id):
+                    seen.add(each.id)
+                    yield each
+                elif isinstance(each, InRow):
+                    for answer in await self._answers_to(each):
+                        if answer.id not in seen:
+                            yield answer
             yield Idle()
 
     @reads
@@ -131,9 +117,10 @@ class Chat:
         if words := self._privacy.words_ignored(PERSON):
             return LineResult(external_id, words)
         heard = self._source.hear(text, external_id)
-        self._router.receive(replace(heard, alone=external_id.startswith(ONCE)), self._runtime.id)
         if heard.speaker is not None:
             self._endpoint.tell(Typed(external_id, heard.speaker.name, heard.text))
+        heard = replace(heard, alone=external_id.startswith(ONCE))
+        refused = await take_in(self._services, self._router, heard)
         if since := self._halt.since:
             words = _(
                 "Everything has been halted since {since}. I'll keep your message and answer it after `carina "
@@ -141,8 +128,7 @@ class Chat:
                 since=from_text(since),
             )
             return LineResult(external_id, words)
-        await self._router.taken_in(_STORED_SECONDS)
-        if refused := self._router.supervisor.unstored.words():
+        if refused:
             words = _(
                 "I'll answer this later. {refused} Check the disk, and whether another program is locking the "
                 "database.",

@@ -1,10 +1,8 @@
 """Conversations with agents over HTTP, for programs and pages, through the same inbox, router, turn and outbox as all
 others."""
 
-import asyncio
 import re
 from collections.abc import AsyncIterator, Sequence
-from contextlib import suppress
 from datetime import datetime
 
 from msgspec import Struct
@@ -14,12 +12,10 @@ from bot.agents.turn_events import (
     OfMember,
     TextChunk,
     ToolCallStarted,
-    TurnCompleted,
     TurnEvent,
-    TurnFailed,
 )
 from bot.errors import UserError
-from bot.interfaces.group_answers import answers_of, require_taken, words_of
+from bot.interfaces.answers import answers_of, follow, require_taken, take_in, words_of
 from bot.runtime.router import Router
 from bot.services.agents.addressees import Addressee
 from bot.services.served_constellations import Services
@@ -39,11 +35,9 @@ from memory.store.records import replace
 from sources.api import SOURCE, ApiSource, place_of, user_of
 from sources.attachments import PICTURES
 from sources.outgoing_text import seen
-from sources.terminal import PERSON
-from texts import _
+from sources.terminal import PERSON, Shown
+from texts import _, error_text
 
-_LOOK_SECONDS = 2.0  # between polls of a silent turn, such as one that waits for an approval
-_STORED_SECONDS = 10.0
 _SPEAKER = re.compile(r"[^\w.-]+")
 
 
@@ -142,9 +136,7 @@ class Talk(Struct, frozen=True):
         require_taken(self.services, text, to.user or PERSON, files=bool(files))
         said = external_id or f"{SOURCE}-{snowflakes.next()}"
         extras = Extras(attachments=tuple(files), temperature=to.temperature, max_tokens=to.max_tokens)
-        self._receive(replace(self._heard(to, text, said), extras=extras))
-        await self.router.taken_in(_STORED_SECONDS)
-        if refused := self.router.supervisor.unstored.words():
+        if refused := await take_in(self.services, self.router, replace(self._heard(to, text, said), extras=extras)):
             raise UserError("I'll answer this later. {refused}", refused=refused)
         return said
 
@@ -166,37 +158,19 @@ class Talk(Struct, frozen=True):
 
     async def take_back(self, to: Conversation, external_id: str) -> None:
         """Withdraw a message, which stops its answer if that is unfinished."""
-        self._receive(self.source.unsay(external_id, to.place))
-        await self.router.taken_in(_STORED_SECONDS)
-
-    def _receive(self, heard: Notification) -> None:
-        self.router.receive(heard, self.services.runtime.id)
+        await take_in(self.services, self.router, self.source.unsay(external_id, to.place))
 
     async def follow(self, place: PlaceId, external_id: str) -> AsyncIterator[PartialAnswer | AnswerStage | Answer]:
         """Stream the answer to a message until it ends; also works after the answer or a restart."""
-        queue: asyncio.Queue[TurnEvent] = asyncio.Queue()
-
-        def watch(event: TurnEvent) -> None:
-            if event.place == place:
-                queue.put_nowait(event)
-
-        with self.services.events.listen(watch):
-            while True:
-                row = await self.database.read(lambda rows: inbox.by_external(rows, SOURCE, external_id))
-                if row is None:
-                    yield Answer((), _("This message was withdrawn or never arrived."))
-                    return
-                if row.over:
-                    yield await self._answer(place, row)
-                    return
-                with suppress(TimeoutError):  # it never limits who reads
-                    while (told := _told(await asyncio.wait_for(queue.get(), _LOOK_SECONDS))) is not None:
-                        yield told
+        try:
+            async for each in follow(self.services, place, external_id):
+                yield await self._answer(place, each) if isinstance(each, InRow) else _told(each)
+        except UserError as error:
+            yield Answer((), error_text(error))
 
     async def _answer(self, place: PlaceId, row: InRow) -> Answer:
         if row.status is Status.DEAD:
             return Answer((), _("This could not be answered: {error}.", error=row.last_error))
-        await self.services.runtime.delivered(place)
         said = await self.database.read(lambda rows: answers_of(rows, row, place))
         if not said and await self.database.read(lambda rows: _taken_back(rows, row)):
             return Answer((), _("Stopped: the message was withdrawn."))
@@ -230,8 +204,7 @@ class Talk(Struct, frozen=True):
         return next((each for number, each in enumerate(_files_in(found)) if number == position), None)
 
 
-def _told(event: TurnEvent) -> PartialAnswer | AnswerStage | None:
-    """The next event for the client; None means: check whether the answer has ended."""
+def _told(event: Shown | TurnEvent) -> PartialAnswer | AnswerStage:
     match event:
         case TextChunk(text=text):
             return PartialAnswer(text)
@@ -239,8 +212,6 @@ def _told(event: TurnEvent) -> PartialAnswer | AnswerStage | None:
             return AnswerStage(_("uses {tool}", tool=tool))
         case AgentStarted(name=name):
             return AnswerStage(_("asks {agent}", agent=name))
-        case TurnCompleted() | TurnFailed():
-            return None
         case _:
             return AnswerStage("")
 

@@ -7,8 +7,8 @@ from typing import Any
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from bot.interfaces.answers import ask_group
 from bot.interfaces.control import operations
-from bot.interfaces.group_answers import ask_group
 from bot.interfaces.version import version
 from bot.interfaces.web.request import Context
 

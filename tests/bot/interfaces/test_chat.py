@@ -15,7 +15,6 @@ from click import UsageError
 from bot.app import App, build
 from bot.config import load_config
 from bot.errors import CallError, UserError
-from bot.interfaces import group_answers
 from bot.interfaces.cli.chat.command_runner import CommandRunner, known, offered, split
 from bot.interfaces.cli.chat.connection import Connection
 from bot.interfaces.cli.chat.line_parser import (
@@ -35,9 +34,9 @@ from bot.interfaces.control.chat import Chat
 from bot.interfaces.control.chat_events import ChatEvent, History, Idle, Listening
 from bot.interfaces.control.server import replies_of
 from bot.services.caller import owner_at_terminal
-from bot.services.served_constellations import Services
-from memory.queue import outbox
+from memory.queue import inbox, outbox
 from memory.queue.inbox import InRow, Status
+from memory.store.database import Rows
 from memory.store.records import replace
 from sources.terminal import ONCE, Message, Typed
 from tests.bot.stage import locked
@@ -109,13 +108,13 @@ async def test_an_answer_that_nobody_has_seen_yet_is_shown_once(tmp_path: Path) 
 async def test_a_program_is_told_that_its_question_could_not_be_answered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = group_answers.delivered_row
+    found = inbox.by_external
 
-    async def given_up(services: Services, source: str, external_id: str) -> InRow | None:
-        row = await found(services, source, external_id)
+    def given_up(rows: Rows, source: str, external_id: str) -> InRow | None:
+        row = found(rows, source, external_id)
         return None if row is None else replace(row, status=Status.DEAD)
 
-    monkeypatch.setattr(group_answers, "delivered_row", given_up)
+    monkeypatch.setattr(inbox, "by_external", given_up)
     async with service(tmp_path) as app:
         with pytest.raises(UserError, match=r"could not be answered\. `carina inbox show \w+` says why"):
             await chat_of(app).ask("Main", "hello", 10)
@@ -158,7 +157,7 @@ async def test_a_request_is_answered_by_the_number_on_its_card(tmp_path: Path) -
 async def test_a_line_that_the_database_does_not_take_says_so_and_is_answered_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.interfaces.control.chat._STORED_SECONDS", 0.5)
+    monkeypatch.setattr("bot.interfaces.answers._STORED_SECONDS", 0.5)
     async with service(tmp_path) as app:
         await told(app, "remember that my cat is called Bolt")
         (file,) = (tmp_path / "data" / "constellations").glob("*/carina.db")

@@ -1,15 +1,17 @@
-"""Asks a group for `carina mcp` and other programs of the owner, and waits for the answer.
+"""Messages to agents and their answers, for the terminal, for pages and for programs.
 
-A question is a message from the owner at the terminal and part of that conversation. The program gets the answer, so
-the terminal does not show it again.
+With `ask_group`, programs such as `carina mcp` ask a group. The question is a message from the owner at the terminal
+and part of that conversation. The program gets the answer, so the terminal does not show it again.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 from enum import StrEnum
 
 from msgspec import Struct
 
+from bot.agents.turn_events import TurnCompleted, TurnEvent, TurnFailed
 from bot.errors import UserError
 from bot.runtime.router import Router
 from bot.services.served_constellations import Services
@@ -21,13 +23,16 @@ from memory.queue.outbox import OutRow, TextDetail
 from memory.store.clock import from_text
 from memory.store.database import Rows, Tx
 from memory.store.faults import commit_point
-from memory.store.ids import PersonId, PlaceId, code, snowflakes
+from memory.store.ids import PersonId, PlaceId, code, place_source, snowflakes
 from memory.store.records import replace
-from sources.terminal import PERSON, PLACE
+from sources.terminal import PERSON, PLACE, Shown
 from texts import number_text
 
 _TAKE = commit_point("group_request.take")
 
+_LOOK_SECONDS = 2.0  # between polls of a silent turn, such as one that waits for an approval
+_STORED_SECONDS = 10.0
+"""How long a message waits for a database that refuses writes before an error is shown instead of an answer."""
 MOST_SECONDS = 600.0
 LONGEST = 32_000
 """Character limit of a question."""
@@ -82,11 +87,9 @@ def require_taken(services: Services, text: str, person: PersonId = PERSON, *, f
 
 async def _answer(services: Services, router: Router, heard: Notification) -> str:
     """Send the message, wait until it is answered, and return the answer, which counts as delivered."""
-    with services.events.ends(PLACE.id) as changed:
-        router.receive(heard, services.runtime.id)
-        while (row := await delivered_row(services, heard.source, heard.external_id)) is None or not row.over:
-            await changed.wait()
-            changed.clear()
+    if refused := await take_in(services, router, heard):
+        raise UserError("I'll answer this later. {refused}", refused=refused)
+    [row] = [each async for each in follow(services, PLACE.id, heard.external_id) if isinstance(each, InRow)]
     if row.status is Status.DEAD:
         raise UserError("The message could not be answered. `carina inbox show {id}` says why.", id=code(row.id))
     now = services.approvals.clock()
@@ -100,12 +103,43 @@ async def _answer(services: Services, router: Router, heard: Notification) -> st
     return await services.database.write(_TAKE, take)
 
 
-async def delivered_row(services: Services, source: str, external_id: str) -> InRow | None:
-    """The row of a message from the terminal; if it is over, its answers are delivered."""
-    row = await services.database.read(lambda rows: inbox.by_external(rows, source, external_id))
-    if row is not None and row.over:
-        await services.runtime.delivered(PLACE.id)
-    return row
+async def take_in(services: Services, router: Router, heard: Notification) -> str:
+    """Store a message durably; returns why that has to wait, if the database refuses it for long."""
+    router.receive(heard, services.runtime.id)
+    await router.taken_in(_STORED_SECONDS)
+    return router.supervisor.unstored.words()
+
+
+async def follow(
+    services: Services, place: PlaceId, external_id: str, shown: asyncio.Queue[Shown | TurnEvent] | None = None
+) -> AsyncIterator[Shown | TurnEvent | InRow]:
+    """What turns in a place do and what `shown` gets, until a message there is over; its row, once answers are sent.
+
+    Also works after the answer or a restart. Raises UserError if the message was withdrawn or never arrived.
+    """
+    queue = asyncio.Queue[Shown | TurnEvent]() if shown is None else shown
+
+    def watch(event: TurnEvent) -> None:
+        if event.place == place:
+            queue.put_nowait(event)
+
+    def find(rows: Rows) -> InRow | None:
+        return inbox.by_external(rows, place_source(place), external_id)
+
+    with services.events.listen(watch):
+        while (row := await services.database.read(find)) is not None and not row.over:
+            with suppress(TimeoutError):  # it never limits who reads
+                while not isinstance(
+                    each := await asyncio.wait_for(queue.get(), _LOOK_SECONDS), TurnCompleted | TurnFailed
+                ):
+                    yield each
+    if row is None:
+        raise UserError("This message was withdrawn or never arrived.")
+    await services.runtime.delivered(place)
+    while not queue.empty():
+        if not isinstance(each := queue.get_nowait(), TurnEvent):  # turns since then answer others
+            yield each
+    yield row
 
 
 def answers_of(rows: Rows, row: InRow, place: PlaceId = PLACE.id) -> Sequence[OutRow]:
