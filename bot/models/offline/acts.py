@@ -137,11 +137,11 @@ def _ask(intent: Intent, context: Context) -> Lines:
     return best or _planned(question, context) or unknown
 
 
-def _planned(question: Question, context: Context) -> Lines | None:
-    """Agenda items with all words that an answer requires, or most of the question's words."""
+def _planned(question: Question, context: Context, least: int = 1) -> Lines | None:
+    """Agenda items with all words that an answer requires, or most of the question's words, at least so many."""
     rows = _rows(filter(context.turn.tools.__contains__, context.language.data["lists"]["day"]), context, days=366)
     counts = _counts(question.required or question.stems, rows, context)
-    found = [row for row, count in zip(rows, counts, strict=True) if 0 < count == max(counts)][:_SHOWN]
+    found = [row for row, count in zip(rows, counts, strict=True) if least <= count == max(counts)][:_SHOWN]
     return Lines("\n".join([context.language.say("planned"), *map(context.listed, found)])) if found else None
 
 
@@ -235,21 +235,22 @@ def _forget(intent: Intent, context: Context) -> Lines:
         if call.id in turn.made or listed in shown:
             drops.append(call)
             turn.gone.add(entry)
+    also = None if intent.other or intent.name else _planned(question, context, max(1, len(question.stems)))
+    planned = ["", also.text, say("cancel_how")] if also else []
     if own and not drops:
         ask, tell = (say(phrase, count=len(own)) for phrase in ("forget_ask", "forget_sure"))
-        return Lines("\n".join([ask, *own.values(), "", tell]))
+        return Lines("\n".join([ask, *own.values(), "", tell, *planned]))
     context.make(*drops)
     heard = [hit.text for hit in context.hits(*_searches("left", wanted, _SAID, context, _NEWEST))]
     left = [said for said in heard if not language.search("order", said) and names_all(question, Fact(said, language))]
     named = say("quote", text=one_line(what, _LONGEST_LINE))
-    nothing = "forget_gone" if intent.other else "forget_unstored" if left else "forget_nothing"
-    kept = say("forget_others", speaker=context.name(meant[0])) if meant else say(nothing, what=named)
+    kept = say("forget_others", speaker=context.name(meant[0])) if meant else say("forget_nothing", what=named)
     gone = [Record.read(context.data(call)).messages for call in drops if not context.failure(call)]
     lines = [say("forgot", what=named)] if gone else [kept] * (not own)  # the text is not repeated
     lines += [say("forgot_messages", count=sum(gone))] if any(gone) else []
     lines += dict.fromkeys(filter(None, map(context.failure, drops)))
     lines += [say("forget_left", count=len(left))] if left else []
-    return Lines("\n".join(lines))
+    return Lines("\n".join([*lines, *planned]))
 
 
 def _rows(tools: Iterable[str], context: Context, **given: int) -> list[Record]:
@@ -321,7 +322,8 @@ def _end(intent: Intent, context: Context) -> Lines:
         named = rang or (ahead if intent.text else []) if operation in ("done", "snooze") else ahead or rang or named
     if not named or (len(named) > 1 and not every):
         name = context.language.say("quote" if intent.text else "that", text=intent.text[:_LONGEST_LINE])
-        missing = STATEMENT if intent.act == "done_perhaps" else Intent("not_one" if named else "not_found", name)
+        none = "not_rung" if operation == "snooze" and not intent.text else "not_found"
+        missing = STATEMENT if intent.act == "done_perhaps" else Intent("not_one" if named else none, name)
         several = [context.listed(row) for row in named[:_SHOWN] if missing is not STATEMENT]
         return Lines("\n".join([_say(missing, context).text, *several]))
     if intent.act == "move":

@@ -54,9 +54,12 @@ class Parser(Struct, frozen=True):
         text = self.language.clean(said := said.strip())
         if len(said) > LONGEST:
             return (Intent("say", name="too_long", number=len(said)),)
-        itself = len(text) > _LONGEST_UNASKED or self.sentence(text).name in _GREETINGS
-        if before and not itself and (joined := self._following(text, before)):
-            return joined
+        first, *more = [*self.language.sentences(text)] or [text]
+        if before and len(text) <= _LONGEST_UNASKED and self.sentence(text).name not in _GREETINGS:
+            if more and (joined := self._following(first.strip(), before)) not in ((), (_UNCHANGED,)):
+                return (*joined, *self.parse("".join(more), (*before, first)))
+            if joined := self._following(text, before):
+                return joined
         intents = tuple(dict.fromkeys(self._intents(text)))
         if wanted := tuple(each for each in intents if each.act not in _IDLE):
             return wanted
@@ -104,13 +107,15 @@ class Parser(Struct, frozen=True):
         question = next((each for each in asked if each.name in self.language.data["questions"]), None)
         if question and (answer := self._answered(question, text, reader, yes=bool(yes))):
             return answer
-        match earlier := next(iter(asked), STATEMENT):
+        match earlier := (asked or (STATEMENT,))[-1]:
             case Intent("task") if (more := begins("more", text)) and _is_loose(self.sentence(text)):
                 return tuple(self._each(Intent("tasks", self._title(more["what"]))))
             case Intent("remember", newest, other=old) if old and undone:
                 return (Intent("remember", old, "undo", other=newest),)
-            case Intent("remind" | "task" | "event" | "remember" | "note") if undone:
-                return (Intent("forget" if earlier.act in _KEPT else "cancel", earlier.text, "undo"),)
+            case Intent("remind" | "task" | "event" | "remember" | "note") if undone:  # of several, a name says which
+                several = [each for each in asked if each.act == earlier.act][1:]
+                act = "cancel" if earlier.act not in _KEPT else "say" if several else "forget"
+                return (Intent(act, "" if several else earlier.text, "undo"),)
             case Intent("forget", name="") | Intent("cancel_all", "") if yes:  # to everything that was asked
                 return tuple(each._replace(other="sure") for each in asked if each.act == earlier.act)
             case Intent("forget", name="", other="") if begins("no", text):
@@ -130,7 +135,7 @@ class Parser(Struct, frozen=True):
                 both = (f"{missing} {when}", f"{when} {missing}")
                 return tuple(each for each in map(reader.sentence, both) if each.act in ("remind", "event"))[:1]
             case Intent("unclear", name="remind_what" | "event_what") if _is_subject(self.sentence(text)):
-                what = self._subject(text.strip(_ASKED))
+                what = self._title(text.strip(_ASKED), "agenda_lead")
                 return (asked._replace(act=asked.name.removesuffix("_what"), text=what, name=""),) if what else ()
         return (reader.task(asked.text) if asked.name == "offer_task" else asked,) if yes else ()
 
@@ -143,7 +148,7 @@ class Parser(Struct, frozen=True):
     def _about_it(self, text: str, before: Sequence[str]) -> tuple[Intent, ...]:
         """A command about "it", the last planned or requested item; none if another intent came in between."""
         it, them = (self.language.search(each, text) for each in ("it", "them"))
-        wanted = (said[0] if said else Intent("") for _, _, said in self._earlier(before if it or them else ()))
+        wanted = (said[-1] if said else Intent("") for _, _, said in self._earlier(before if it or them else ()))
         last = next((one for one in wanted if one.act not in _UNASKED and (them or one.act not in _LISTS)), STATEMENT)
         if them:
             keeps = self.language.data["keeps"].get(last.act, ("",))
@@ -243,6 +248,8 @@ class Parser(Struct, frozen=True):
                 return Intent(act, text, rest, number=days) if day else None
             case "say" | "talk" | "known" | "statement" | "list":
                 return Intent(act, name=rest, number=next((int(each[4:]) for each in groups if each[:4] == "days"), 0))
+            case "unclear":
+                return Intent(act, sentence.strip(_ASKED), rest)
             case "remind" if "ahead" in groups:
                 event, ahead = self._title(groups["event"]), self._time_alone(groups["ahead"])
                 return Intent(act, self._title(what), when=ahead, other=event) if ahead else None
@@ -279,7 +286,7 @@ class Parser(Struct, frozen=True):
     def _sum(self, sentence: str) -> Intent | None:
         asked = self.language.begins("sum_lead", sentence)
         text = self.language.rewrite("sums", sentence[asked.end() if asked else 0 :].strip(_ASKED + "=").casefold())
-        named = self.language.search("date", text) or (not asked and self.language.search("number", text))
+        named = self.language.search("date", text) or (not asked and self.language.search("number", sentence))
         return Intent("sum", " ".join(text.split())) if self.language.search("sum", text) and not named else None
 
     def _plain(self, sentence: str) -> Intent:
@@ -324,15 +331,12 @@ class Parser(Struct, frozen=True):
             return Intent(act, said, when=said, other=ends)
         if found is None:
             return Intent("unclear", sentence.strip(_ASKED), f"{act}_when")
-        timed = Intent(act, self._subject(found.rest), when=found.said, other=ends)
+        timed = Intent(act, self._title(found.rest, "agenda_lead"), when=found.said, other=ends)
         return timed if timed.text else timed._replace(act="unclear", name=f"{act}_what")
 
-    def _subject(self, said: str) -> str:
-        """The subject of a reminder or event, without leading words ("to call mom")."""
-        return self._title(self.language.rewrite("agenda_lead", said))
-
-    def _title(self, what: str) -> str:
-        return self.language.rewrite("title", what.strip(_ASKED + ":"))
+    def _title(self, what: str, lead: str = "") -> str:
+        """What something is called; of a reminder or an event without its lead ("to call mom")."""
+        return self.language.rewrite("title", self.language.rewrite(lead, what).strip(_ASKED + ":"))
 
     def _time_alone(self, said: str) -> str:
         """The time phrase, if the text contains nothing else."""

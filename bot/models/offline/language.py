@@ -151,17 +151,11 @@ class Language:
 
     def turn(self, fact: str) -> str:
         """The speaker's words from our perspective (my -> your, ich wohne -> du wohnst)."""
-        if self.search("i", fact):
-            fact = self.rewrite("second_person", self.rewrite("verbs", fact))
-        return self.rewrite("turn", fact)
-
-    def mend(self, clause: str) -> str:
-        """A subordinate clause as a main clause, verb second; unchanged if it cannot be reordered."""
-        return " ".join(self.rewrite("mend", clause).split())
+        return self.rewrite("turn", self.rewrite("second_person", self.rewrite("verbs", fact)))
 
     def shown(self, fact: str, longest: int = 600) -> str:
-        """The person's own words from our perspective; quoted if the conversion would be wrong."""
-        text = self.mend(one_line(fact, longest).rstrip(" .!。！"))
+        """The person's own words as a main clause from our perspective; quoted if the conversion would be wrong."""
+        text = " ".join(self.rewrite("mend", one_line(fact, longest).rstrip(" .!。！")).split())
         return self.say("quote", text=text) if self.search("unturnable", text) else self.turn(text)
 
     def clean(self, text: str) -> str:

@@ -91,7 +91,7 @@ def test_why_alone_names_the_command_that_tells(asked_why: str) -> None:
 
 def test_quotes_around_what_is_meant_are_not_quoted_again() -> None:
     talk = Talk()
-    assert talk.say('forget "motto"').startswith("I have nothing about “motto” to forget.")
+    assert talk.say('forget "motto"').startswith("I have no note about “motto”.")
     assert talk.say('remember "the code is 4"').startswith("I'll remember: the code is 4.")
     assert "“always try”" in talk.say("remember that my motto is “always try”")
 

@@ -272,7 +272,7 @@ class Several(Partly):
         ("schlummer alle Erinnerungen", [("reminders", "snooze", "7")], "Ich erinnere dich"),
         ("done with everything", [("tasks", "done", "9")], "Done: move house."),
         ("全部終わった", [("tasks", "done", "9")], ""),
-        ("cancel all reminders", [], "Should I cancel all of these?\n- call mum\n- tea"),
+        ("cancel all reminders", [], "Should I cancel all of these? I can't bring them back afterwards.\n- call mum"),
     ],
 )
 def test_all_of_a_kind_is_put_off_or_done(said: str, ended: list[tuple[str, str, str]], answer: str) -> None:
@@ -297,7 +297,9 @@ def test_what_was_not_listed_is_canceled_only_after_a_question(listed: str) -> N
 
     talk = Talk(Later(), tools=(*TOOLS, *SKILLS))
     talk.say(listed)
-    assert talk.say("cancel them all").startswith("Should I cancel all of these?\n- tea")
+    asked = talk.say("cancel them all")
+    assert asked.startswith("Should I cancel all of these?")
+    assert "- tea" in asked
 
 
 @pytest.mark.parametrize(
@@ -429,7 +431,7 @@ def test_where_others_read_along_a_list_may_have_more_than_is_told() -> None:
 
 def test_a_yes_forgets_no_more_than_was_shown() -> None:
     talk, key = Talk(), "the key is under the mat"
-    assert "nothing" in talk.say("forget the key")
+    assert "no note" in talk.say("forget the key")
     talk.memory.recall({"operation": "insert", "content": key}, "Ana")
     asked = f"Should I forget this, and delete the messages that it came from?\n- {key}"
     assert asked in talk.say("yes"), "the key was not shown before"
