@@ -48,6 +48,7 @@ class Parser(Struct, frozen=True):
 
     language: Language
     now: datetime
+    read: dict[int, tuple[Intent, ...]] = {}  # what was read of earlier messages, each once
 
     def parse(self, said: str, before: Sequence[str] = ()) -> tuple[Intent, ...]:
         """The intents of one message, completed from the same person's messages `before` it."""
@@ -57,7 +58,7 @@ class Parser(Struct, frozen=True):
         first, *more = [*self.language.sentences(text)] or [text]
         if before and len(text) <= _LONGEST_UNASKED and self.sentence(text).name not in _GREETINGS:
             if more and (joined := self._following(first.strip(), before)) not in ((), (_UNCHANGED,)):
-                return (*joined, *self.parse("".join(more), (*before, first)))
+                return (*joined, *self.parse("".join(more)))
             if joined := self._following(text, before):
                 return joined
         intents = tuple(dict.fromkeys(self._intents(text)))
@@ -142,8 +143,8 @@ class Parser(Struct, frozen=True):
     def _earlier(self, before: Sequence[str]) -> Iterator[tuple["Parser", str, tuple[Intent, ...]]]:
         """The earlier messages with their intents, newest first, each with its parser."""
         for at, text in reversed(list(enumerate(before))):
-            reader = Parser(detect(text, self.language.code), self.now)
-            yield reader, text, reader.parse(text, before[:at])
+            reader = Parser(detect(text, self.language.code), self.now, self.read)
+            yield reader, text, self.read.get(at) or self.read.setdefault(at, reader.parse(text, before[:at]))
 
     def _about_it(self, text: str, before: Sequence[str]) -> tuple[Intent, ...]:
         """A command about "it", the last planned or requested item; none if another intent came in between."""
@@ -246,10 +247,9 @@ class Parser(Struct, frozen=True):
                 days = (day.date() - first.date()).days + (act == "list") if day else 0
                 text = " – ".join(self.language.day(each) for each in (first if begin else None, day) if each)
                 return Intent(act, text, rest, number=days) if day else None
-            case "say" | "talk" | "known" | "statement" | "list":
-                return Intent(act, name=rest, number=next((int(each[4:]) for each in groups if each[:4] == "days"), 0))
-            case "unclear":
-                return Intent(act, sentence.strip(_ASKED), rest)
+            case "say" | "talk" | "known" | "statement" | "list" | "unclear":
+                days = next((int(each[4:]) for each in groups if each[:4] == "days"), 0)
+                return Intent(act, sentence.strip(_ASKED) * (act == "unclear"), rest, number=days)
             case "remind" if "ahead" in groups:
                 event, ahead = self._title(groups["event"]), self._time_alone(groups["ahead"])
                 return Intent(act, self._title(what), when=ahead, other=event) if ahead else None
