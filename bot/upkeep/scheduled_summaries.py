@@ -367,7 +367,7 @@ def _agent_extract(sources: Sequence[Message]) -> AgentDigest:
     heard = [message for message in sources if message.role == "user"]
     said = [message for message in sources if message.role == "assistant" and message.text]
     tools = Counter(message.tool_name for message in sources if message.role == "assistant" and message.tool_name)
-    parts = [f"Gave {many(len(said), 'answer')} to {many(len(heard), 'message')}{_of(_names(heard))}."]
+    parts = [f"Gave {many(len(said), 'answer')} to {many(len(heard), 'message')}{_from(_names(heard))}."]
     if tools:
         parts.append(f"Used {', '.join(f'{name} ({count})' for name, count in sorted(tools.items()))}.")
     if heard:
@@ -380,7 +380,7 @@ def _day_extract(sources: Sequence[Message], places: Mapping[str, str]) -> DayDi
     heard = [message for message in sources if message.role == "user"]
     agents = Counter(message.speaker for message in sources if message.role == "assistant")
     where = [places[place] for place in dict.fromkeys(message.place for message in sources) if place in places]
-    parts = [f"{many(len(heard), 'message')}{_of(_names(heard))}{_in(where)}."]
+    parts = [f"{many(len(heard), 'message')}{_from(_names(heard))}{_in(where)}."]
     parts += [f"{one_line(name, 40)} gave {many(count, 'answer')}." for name, count in sorted(agents.items())]
     ends = heard[:1] + heard[-1:] if len(heard) > 1 else heard
     parts += [f"{word}: {_quote(message)}." for word, message in zip(("First", "Last"), ends, strict=False)]
@@ -401,9 +401,9 @@ def _names(heard: Sequence[Message]) -> list[str]:
     return [one_line(name, 40) for name in dict.fromkeys(names.values()) if name]
 
 
-def _of(names: Sequence[str]) -> str:
+def _from(names: Sequence[str]) -> str:
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return f" of {', '.join(names[:_NAMED])}{more}" if names else ""
+    return f" from {', '.join(names[:_NAMED])}{more}" if names else ""
 
 
 def _in(places: Sequence[str]) -> str:

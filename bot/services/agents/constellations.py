@@ -69,10 +69,14 @@ class ConstellationStatus(Result):
     bytes: int
 
     def lines(self, markup: Markup) -> list[str]:
-        shown = {key: ", ".join(value) if isinstance(value, list) else value for key, value in self.data().items()}
-        del shown["bytes"], shown["id"]
-        shown |= {"state": _(self.state), "size": size_text(self.bytes)}
-        return [markup.text(f"{_(key)}: {value}") for key, value in shown.items() if value != ""]
+        lists = {key: ", ".join(value) for key, value in self.data().items() if isinstance(value, list) and value}
+        waits = ngettext("{count} message waits for an answer", "{count} messages wait for an answer", self.waiting)
+        return [
+            f"{markup.text(self.constellation)} ({_(self.state)})",
+            *(markup.text(f"{_(key)}: {value}") for key, value in lists.items()),
+            *([waits] if self.waiting else []),
+            f"{_('size')}: {size_text(self.bytes)}",
+        ]
 
 
 class ConstellationCommands(Struct, frozen=True):

@@ -133,7 +133,7 @@ class Facts(MemoryService, frozen=True):
         """Forget a fact and those that it replaced. One that is found by words is shown first."""
         found = self._changeable(tx, caller, fact, Change.FORGET)
         if fact.removeprefix("#") not in (str(found.id), code(found.id)):
-            caller.confirm(_("Forget this fact? {text}", text=one_line(found.text)))
+            caller.confirm(_("Forget this fact? “{text}”", text=one_line(found.text)))
         heard, also = facts.messages_of(tx, found.id), _also_kept(tx, found, caller.scope)
         facts.forget(tx, found.id)
         if not heard:

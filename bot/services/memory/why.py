@@ -59,9 +59,7 @@ _NOT_ANSWER = gettext_noop(
 )
 _UNDER_WAY = gettext_noop("I'm still writing that answer. Ask again when it is done.")
 _GONE = gettext_noop("You cannot see this memory here. It may already be forgotten.")
-_NOTHING = gettext_noop(
-    "This answer used nothing from memory. It is based on this conversation and on the model alone."
-)
+_NOTHING = gettext_noop("This answer used nothing from memory. It is based on this conversation alone.")
 _UNRECORDED = gettext_noop("What I based this answer on was erased along with the data of the person I answered.")
 _WHEN = {
     "entry": gettext_noop("said {when}"),

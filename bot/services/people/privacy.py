@@ -63,9 +63,9 @@ WORDS = {
         gettext_noop("traces of edits and deletions that are still being removed"),
     ),
     "gaps": (gettext_noop("unread periods"), gettext_noop("when direct messages could not be read")),
-    "inbox": (gettext_noop("arrivals"), gettext_noop("records of received messages, without their words")),
-    "outbox": (gettext_noop("deliveries"), gettext_noop("messages that were sent")),
-    "turns": (gettext_noop("work steps"), gettext_noop("taken to answer messages")),
+    "inbox": (gettext_noop("received messages"), gettext_noop("that they arrived, without their words")),
+    "outbox": (gettext_noop("sent messages"), gettext_noop("what was said to you")),
+    "turns": (gettext_noop("work on answers"), gettext_noop("what agents did to answer messages")),
     "groups": (gettext_noop("parts of group work"), gettext_noop("what agents of a group did together")),
     "budgets": (gettext_noop("budgets"), gettext_noop("limits on spending for language models")),
     "folders": (gettext_noop("files"), gettext_noop("in folders, with words from conversations")),
@@ -77,7 +77,7 @@ WORDS = {
     "dreams": (gettext_noop("cleanup notes"), gettext_noop("how entries were cleaned up")),
     "graph": (gettext_noop("relations"), gettext_noop("people and things in entries, and how they are related")),
     "knowledge": (
-        gettext_noop("learned items"),
+        gettext_noop("things learned"),
         gettext_noop(
             "corrections, reactions, project lessons, summaries of private conversations, interrupted work and "
             "short-lived notes of agents"

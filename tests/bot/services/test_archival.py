@@ -184,7 +184,7 @@ async def test_what_else_was_kept_of_a_fact_that_does_not_hold_is_named(tmp_path
         now = await told("facts.correct", fact=sister, text="my sister is called Anna")
         assert now.startswith("Corrected: ")
         assert now.endswith(stays)
-        with pytest.raises(Unconfirmed, match=r"^Forget this fact\? the kettle is in the barn$"):
+        with pytest.raises(Unconfirmed, match=r"^Forget this fact\? “the kettle is in the barn”$"):
             await told("facts.forget", fact="kettle")
         gone = await told("facts.forget", fact=listed["the kettle is in the barn"])
         assert gone == "Forgotten: the kettle is in the barn. The message it was learned from stays."

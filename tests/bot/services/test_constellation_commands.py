@@ -290,7 +290,8 @@ def test_a_hibernated_agent_is_asked_nothing_until_it_is_woken(here: Here, tmp_p
     assert rows(here, "constellation status")["hibernated"] == ["Star"]
     about = here("constellation status").stdout
     assert re.search(r"\nsize: [\d.]+ MB$", about)
-    assert about.startswith("constellation: home\nstate: "), "no ID"
+    assert about.startswith("home (configured)\n"), "no ID"
+    assert "wait" not in about, "nothing does"
     silent = carina(tmp_path, "chat", "--once", "hello")
     assert "every agent in the group “Main” is archived or hibernated" in silent.stdout
     assert here("agent wake Star").stdout == "Star is active.\n"

@@ -181,9 +181,9 @@ async def test_without_a_language_model_there_is_an_extract_that_says_so(tmp_pat
         await live.say("where is it?", speaker=BOB)
         await live.pass_by(hours=17)
         (did,), (day,) = await of_agents(live), await of_days(live)
-        assert did.summary == "Gave 3 answers to 3 messages of Annie, Bob. Newest: “where is it?”."
+        assert did.summary == "Gave 3 answers to 3 messages from Annie, Bob. Newest: “where is it?”."
         assert day.summary == (
-            "3 messages of Annie, Bob in hall. Carina gave 3 answers. First: “the boat is called Ada”. "
+            "3 messages from Annie, Bob in hall. Carina gave 3 answers. First: “the boat is called Ada”. "
             "Last: “where is it?”."
         )
         assert (did.model, day.model, day.decisions, day.threads) == ("offline", "offline", (), ())
