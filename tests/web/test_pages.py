@@ -468,13 +468,14 @@ async def test_what_an_agent_would_be_shown_is_previewed_where_the_owner_may_loo
     page = (await s.get("/context", params={"place": place})).text
     for words in ("would see", "where is my dentist?", "Memory blocks", "your answer is heard by"):
         assert words in page
-    found = await s.call("agent.preview", place=place)
+    found = await s.call("context", place=place)
     assert "Elm Street" in found["text"]
     assert '"operation": "insert"' in found["text"], "what it wrote in calls is before its eyes"
     assert min(each["tokens"] for each in found["sections"]) >= 0
     await s.call("archival.add", text="The dentist closes at five")
     await s.call("facts.add", fact="I am afraid of drills")
-    found = await s.call("agent.preview", place=place)
+    found = await s.call("context", place=place)
+    assert min(each["tokens"] for each in found["reasons"]) > 0
     why = {each["memory"]: each["why"] for each in found["reasons"]}
     assert why["persona"] == "always shown"
     assert why["The dentist closes at five"] == "found: contains dentist"
@@ -494,14 +495,14 @@ async def test_what_an_agent_would_be_shown_is_previewed_where_the_owner_may_loo
     unseen = await s.post("/context", place=place, agent="Carina", block="attic", text="A pelican speaks.")
     assert "Carina would not see the block “attic” there." in unseen.text
     with pytest.raises(UserError, match="Name the block"):
-        await s.call("agent.preview", place=place, text="A pelican speaks.")
+        await s.call("context", place=place, text="A pelican speaks.")
     token = (await s.call("token.create", name="app"))["token"]
     body = {"model": "Carina", "user": "ann", "messages": [{"role": "user", "content": "my secret is a plum"}]}
     await s.browser.post("/v1/chat/completions", json=body, headers={"Authorization": f"Bearer {token}"})
     private = (await s.call("inbox.list"))[0]["place"]
     assert private.startswith("api:app/ann/")
     refused = (await s.get("/context", params={"place": private})).text
-    assert "There is no place" in refused
+    assert "Nobody has said anything there" in refused
     assert "plum" not in refused
 
 
@@ -581,6 +582,7 @@ async def test_a_block_is_edited_compared_and_restored(s: Site) -> None:
 
 async def test_a_link_to_a_block_leads_there_when_another_of_its_name_comes(s: Site) -> None:
     here = f"/memory/block?label={(await s.call('memory.show', label='persona'))['id']}"
+    await said(s, "hello")
     for path in ("/memory", "/context", "/search?text=attentive"):
         assert f'href="{here}"' in (await s.get(path)).text
     await s.call("memory.edit", label="persona", text="I like tea")
@@ -717,7 +719,7 @@ async def test_words_of_ours_within_rows_are_in_the_language_of_the_reader(demo:
         (f"/messages/{answered}", "Zustellung über API (gesendet)", "API (sent)"),
         ("/commands/search", ">Bereich", ">Area"),
         ("/messages", ">Dashboard mit ", "the dashboard with"),
-        ("/context", "<td>Kern</td>", "<td>core</td>"),
+        ("/context", "immer gezeigt", "always shown"),
         ("/agents", ">reihum<", "round robin"),
         ("/groups/Workshop", "> Mitglied<", "> regular<"),
         ("/approvals", "<dt>Wo</dt>", "<dt>Was</dt>"),

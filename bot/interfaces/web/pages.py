@@ -249,24 +249,21 @@ def _calendar(now: datetime, dated: Sequence[Due]) -> list[dict[str, Any]]:
 
 
 async def context(ctx: Context) -> Response:
-    """What agents see of their memory, by size; and the full prompt that an agent would get in a place right now."""
+    """The full prompt that an agent would get in a place right now, and why each memory is in it."""
     asked = await ctx.form() if ctx.request.method == "POST" else dict(ctx.request.query_params)
     change = {
         name: asked[name].replace("\r\n", "\n") for name in ("block", "text") if "block" in asked and name in asked
     }
-    found, of = await ctx.call("context"), asked.get("agent", "")
-    places = [*await ctx.web.services.registry.suggest("agent.preview", "place", ctx.caller(), {})]
+    places = [*await ctx.web.services.registry.suggest("context", "place", ctx.caller(), {})]
     own = next(
         (id_ for id_, _name in places if id_.startswith(f"{SOURCE}:{DASHBOARD}/")), places[0][0] if places else ""
     )
-    place = asked.get("place") or (own if of else "")
-    seen = {"place": place, "agent": of, "person": asked.get("person", "")}
-    preview = await ctx.try_call("agent.preview", **seen, **change) if place else None
-    before = await ctx.try_call("agent.preview", **seen) if place and change else None
-    agents_ = {name: list(rows) for name, rows in groupby(sorted(found.rows, key=lambda r: r.agent), lambda r: r.agent)}
+    seen = {"place": asked.get("place") or own, "agent": asked.get("agent", ""), "person": asked.get("person", "")}
+    preview = await ctx.try_call("context", **seen, **change) if places else None
+    before = await ctx.try_call("context", **seen) if places and change else None
     return ctx.page(
-        "context.html", title=_("Context"), agents=agents_, place=place, of=of, places=places, preview=preview,
-        change=change, person=seen["person"], people=(await ctx.call("people.list")).rows,
+        "context.html", title=_("Context"), agents=(await ctx.call("agent.list")).rows, places=places, seen=seen,
+        change=change, people=(await ctx.call("people.list")).rows, preview=preview,
         before=sum(each.tokens for each in before.sections) if isinstance(before, Preview) else None,
     )  # fmt: skip
 

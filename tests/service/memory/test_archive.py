@@ -65,23 +65,24 @@ async def test_what_is_added_by_a_form_is_for_direct_messages(t: Live) -> None:
     assert SECRET not in json.dumps(t.model.requests[-1].body)
 
 
-async def test_context_shows_the_blocks_of_the_place_with_their_sizes(t: Live) -> None:
+async def test_context_shows_the_memory_that_an_answer_in_the_place_sees(t: Live) -> None:
     t.model.script(Answer("Hello Ana."), Answer("Hello."))
     await t.ask(t.ana, t.ana.direct, "hello")
     await t.ask(t.ana, t.general, "<@bot> hello")
+    await t.ana.command("facts add", {"fact": "I am allergic to peanuts"})
     here = await t.ana.command("memory context", None, t.general)
-    assert "persona (Carina, always shown)" in here.shown.text
-    assert "(Carina, pinned)" in here.shown.text
+    assert "persona: always shown, about " in here.shown.text
+    assert "Memory blocks: about " in here.shown.text
     why = (await t.ana.command("why", None, t.general)).text
     for block in "Annie", "\\#general in Home":
-        assert f"{block} (Carina, from the last answer here)" in here.shown.text
+        assert f"{block}: from the last answer here" in here.shown.text
         assert f"Block “{block}”" in why
-    assert "; for Home" in here.text
-    assert "this person" not in here.text
-    assert " tokens in total" in here.text
+    assert "your answer is heard by" not in here.text, "the prompt itself is the owner's"
     direct = await t.ana.command("memory context")
-    assert "; for our direct messages" in direct.text
-    assert "; for Home" in direct.text, "she is a member of it"
+    assert "persona: always shown" in direct.text
+    assert "scratchpad in our direct messages: pinned" in direct.text
+    assert "allergic to peanuts: one of the facts" in direct.text
+    assert "peanuts" not in here.text
 
 
 async def test_in_direct_messages_commands_use_what_a_message_there_may_and_nothing_more(tmp_path: Path) -> None:
