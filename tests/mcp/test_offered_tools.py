@@ -79,6 +79,7 @@ DOUBLED = {
         ({"type": "object", "properties": {"a": DOUBLED["0"]}, "$defs": DOUBLED}, "has too many parts"),
         ({"type": "object", "properties": {"a b\n": {}}}, "a name that models cannot use"),
         ({"type": "object", "properties": {"a": {"enum": ["x" * 9_000]}}}, "has 9,0"),
+        ({"type": "object", "$defs": {str(number): {} for number in range(4_000)}}, "has 46,9"),
     ],
 )
 def test_a_schema_that_no_provider_would_take(schema: Any, words: str) -> None:

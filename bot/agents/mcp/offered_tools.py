@@ -25,6 +25,7 @@ _LONGEST_NAME = 64  # providers accept no longer function names
 _DESCRIPTION = 1_000
 _NOTE = 300  # characters of an argument's description
 _LONGEST_SCHEMA = 8_000  # characters of JSON
+_LONGEST_GIVEN = 40_000  # before it is reduced; to check these takes a second
 _ARGUMENT = re.compile(r"[A-Za-z0-9_.-]{1,64}")  # argument names that providers accept
 _DIGEST = 24  # hexadecimal digits: 96 bits, so that no other description can be made to match
 
@@ -108,6 +109,7 @@ def _schema(given: Mapping[str, Any]) -> dict[str, Any]:
     if given.get("type", "object") != "object":
         raise ValueError(gettext_lazy("its arguments are not an object"))
     try:
+        _require_size(given, _LONGEST_GIVEN)
         Draft202012Validator.check_schema(given, FormatChecker(()))  # patterns may be of another language
         plain = plain_schema(given, lambda text: line(one_line(text, _NOTE)))
     except (SchemaError, RecursionError) as error:
@@ -119,7 +121,11 @@ def _schema(given: Mapping[str, Any]) -> dict[str, Any]:
         shown["required"] = plain["required"]
     if given.get("additionalProperties") is False:
         shown["additionalProperties"] = False
-    if (size := len(json.dumps(shown))) > _LONGEST_SCHEMA:
-        too_large = gettext_noop("the schema of its arguments has {size:,} characters; the limit is {most:,}")
-        raise ValueError(gettext_lazy(too_large, size=size, most=_LONGEST_SCHEMA))
+    _require_size(shown, _LONGEST_SCHEMA)
     return shown
+
+
+def _require_size(schema: Mapping[str, Any], most: int) -> None:
+    if (size := len(json.dumps(schema))) > most:
+        too_large = gettext_noop("the schema of its arguments has {size:,} characters; the limit is {most:,}")
+        raise ValueError(gettext_lazy(too_large, size=size, most=most))

@@ -159,14 +159,14 @@ class Server:
         self._broken.clear()
         connecting = asyncio.timeout(self._settings.connect_seconds)
         async with connecting as limit, open_session(self._where, signs) as session:
-            self._take(await session.tools())
+            await self._take(await session.tools())
             limit.reschedule(None)
             self._session = session
             _log.info("mcp_connected", server=self.name, tools=len(self.tools), left_out=self._left_out)
             await self._ended_attempt()
             while await self._changed(session):
                 async with asyncio.timeout(self._settings.connect_seconds):
-                    self._take(await session.tools())
+                    await self._take(await session.tools())
 
     async def _changed(self, session: Session) -> bool:
         """Wait for a change of its tools; False when the connection is over."""
@@ -202,7 +202,7 @@ class Server:
         if session is not None:
             try:
                 async with asyncio.timeout(self._settings.connect_seconds):
-                    self._take(await session.tools())
+                    await self._take(await session.tools())
             except Exception as error:  # as above
                 _log.warning("mcp_no_listing", server=self.name, reason=type(error).__name__, exc_info=True)
                 if self._session is session:  # not a newer session
@@ -217,10 +217,12 @@ class Server:
 
     # ------------------------------------------------------------------ tools
 
-    def _take(self, listed: Iterable[ListedTool]) -> None:
+    async def _take(self, listed: Iterable[ListedTool]) -> None:
         where = self._where
         shown = shlex.join(where.argv) if isinstance(where, Command) else where.url  # without secrets
-        found, left_out = offers(self.name, shown, listed, self._settings.tools, RESERVED)
+        # In a thread, since checking what a server lists can take seconds.
+        given = self.name, shown, list(listed), self._settings.tools, RESERVED
+        found, left_out = await asyncio.to_thread(offers, *given)
         before = {tool.offer.edition: tool for tool in self.tools}
         self.tools = tuple(before.get(offer.edition) or self._made(self._clean(offer)) for offer in found)
         self._left_out = tuple(map(self._redact, left_out))
