@@ -75,7 +75,7 @@ class Fact:
 
     def __init__(self, text: str, fallback: Language) -> None:
         self.language = language = detect(text, fallback.code)
-        text = language.rewrite("spell", language.rewrite("mend", text.strip(" .!。！")))
+        text = language.rewrite("spell", " ".join(language.rewrite("mend", text.strip(" .!。！")).split()))
         ordered = language.rewrite("order", text)
         own = language.begins("about_self", ordered) is not None
         found = None if own else language.begins("subject", ordered)
