@@ -55,8 +55,8 @@ class Parser(Struct, frozen=True):
         text = self.language.clean(said := said.strip())
         if len(said) > LONGEST:
             return (Intent("say", name="too_long", number=len(said)),)
-        first, *more = [*self.language.sentences(text)] or [text]
         if before and len(text) <= _LONGEST_UNASKED and self.sentence(text).name not in _GREETINGS:
+            first, *more = [*self.language.sentences(text)] or [text]
             if more and (joined := self._following(first.strip(), before)) not in ((), (_UNCHANGED,)):
                 return (*joined, *self.parse("".join(more)))
             if joined := self._following(text, before):
