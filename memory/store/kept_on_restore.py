@@ -1,10 +1,9 @@
 """What a restore does not undo: erasures begun since the backup, choices such as opt-outs, who is allowed or blocked,
-and that links between accounts ended. Sign-ins, tokens and permissions all end: some may have been revoked since.
+and which accounts are linked. Sign-ins, tokens and permissions all end: some may have been revoked since.
 
 `memory.erasure.deleted_since_backup` does the same for messages.
 """
 
-import json
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -22,7 +21,8 @@ from memory.store.sqlite import connect, driver, transaction
 _KEPT = {
     "privacy_choices": "person_id, choice, since",
     "ended_privacy_choices": "person_id, since, until",
-    "user_identities": "id, user_id",
+    "users": "id, username, created_at, updated_at",
+    "user_identities": "id, user_id, provider, provider_id, created_at",
     "people_rules": "subject, rule, via, decided_by, decided_at",
 }
 
@@ -74,15 +74,17 @@ def staged_file(path: Path) -> Iterator[Tx]:
 
 
 def _keep_choices(tx: Tx, kept: _Tables, known: set[str]) -> None:
-    """Keep people's current choices; a person without one has ended theirs, and so have accounts without a link.
+    """Keep people's current choices and links; a person without a choice, or an account without a link, ended it.
 
     A registry that was created anew knows nothing of that: then the backup's choices are kept beside its own.
     """
     if any(row["id"] in known for row in tx.all("SELECT id FROM constellations")):
         tx.run("DELETE FROM privacy_choices")
-        linked = json.dumps([[row["id"], row["user_id"]] for row in kept["user_identities"]])
-        still = "SELECT value ->> 0, value ->> 1 FROM json_each(?)"
-        tx.run(f"DELETE FROM user_identities WHERE (id, user_id) NOT IN ({still})", (linked,))
+        tx.run("DELETE FROM user_identities")
+        for user in kept["users"]:
+            tx.insert("users", user, ignore=True)
+        for account in kept["user_identities"]:
+            tx.insert("user_identities", account)
     for choice in kept["privacy_choices"]:
         tx.run("DELETE FROM privacy_choices WHERE person_id = ?", (choice["person_id"],))
         tx.insert("privacy_choices", choice)

@@ -269,15 +269,31 @@ async def test_who_resumed_since_is_not_opted_out_again(tmp_path: Path) -> None:
     assert chosen(tmp_path) == []
 
 
+def link(tx: Tx, one: PersonId, other: PersonId) -> None:
+    identities.issue_code(tx, one, f"first of {one}", NOW)
+    identities.redeem_code(tx, other, f"first of {one}", f"second of {one}", NOW)
+    identities.redeem_code(tx, one, f"second of {one}", "", NOW)
+
+
+async def test_accounts_that_were_linked_with_more_since_stay_linked(tmp_path: Path) -> None:
+    await lived(tmp_path, "x")
+    await write(tmp_path, lambda tx: link(tx, ANN, PersonId("bluesky:ann")))
+    made = backups.create(tmp_path, NOW)
+    await write(tmp_path, lambda tx: link(tx, PersonId("discord:anna"), PersonId("bluesky:anna")))
+    await write(tmp_path, lambda tx: link(tx, PersonId("discord:anna"), ANN))
+    linked = read(tmp_path, identities.links)
+    backups.restore(tmp_path, made)
+    assert read(tmp_path, identities.links) == linked
+    assert len(linked[ANN]) == 4
+
+
 async def test_what_was_ended_since_stays_ended_and_tokens_end(tmp_path: Path) -> None:
     await lived(tmp_path, "x")
 
     def begin(tx: Tx) -> None:
         web_sessions_and_tokens.add(tx, WebKey(Kind.PROGRAM, KeyScope.ADMIN, "sync", NOW))
-        for one, other in ((ANN, PersonId("bluesky:ann")), (PersonId("discord:bob"), PersonId("bluesky:bob"))):
-            identities.issue_code(tx, one, f"first of {one}", NOW)
-            identities.redeem_code(tx, other, f"first of {one}", f"second of {one}", NOW)
-            identities.redeem_code(tx, one, f"second of {one}", "", NOW)
+        link(tx, ANN, PersonId("bluesky:ann"))
+        link(tx, PersonId("discord:bob"), PersonId("bluesky:bob"))
         tx.run("""INSERT INTO user_identities SELECT 'bluesky:robert', user_id, provider, 'robert', created_at
                   FROM user_identities WHERE id = 'bluesky:bob'""")
 
