@@ -65,6 +65,14 @@ async def test_a_stranger_is_told_a_code_once_and_is_let_in_by_it(t: Live) -> No
     assert SECRET not in json.dumps([request.body for request in t.model.requests])
 
 
+async def test_who_waits_is_listed_with_what_they_wrote_elsewhere(t: Live) -> None:
+    await t.talk(t.ana, t.general, "<@bot> hello", "Hello Ana.")
+    await told(t, t.ana)
+    listed = (await t.olga.command("owner people list")).text
+    assert "waiting until" in listed
+    assert "; 1 message, last" in listed
+
+
 async def card_of(t: Live, stranger: Person) -> Message:
     card = await t.olga.direct.wait_for_bot(lambda m: f"<@{stranger.id}>" in m.text and bool(m.buttons))
     assert [each["label"] for each in card.buttons] == ["Allow", "Deny", "Ignore"]

@@ -317,7 +317,10 @@ class Access:
         def said(subject: str) -> dict[str, Any]:
             return spoke.get(subject) or {"name": _server(rows, subject)}
 
-        found = [PersonRow.from_record(each, subject=each.person, state="waiting") for each in waiting]
+        found = [
+            PersonRow.from_record(each, subject=each.person, state="waiting", **said(each.person) | {"name": each.name})
+            for each in waiting
+        ]
         found += [PersonRow.from_record(each, state=_STATES[each.rule], **said(each.subject)) for each in ruled]
         found += [
             PersonRow(subject=subject, state=_STATES[rule], via="configuration", **said(subject))
