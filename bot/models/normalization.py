@@ -119,6 +119,7 @@ def plain_schema(given: Mapping[str, Any], described: Callable[[str], str] = str
             raise ValueError(gettext_lazy("the schema of its arguments has too many parts"))
         if not isinstance(schema, dict):
             return {}
+        schema = _joined(schema)
         if isinstance(reference := schema.get("$ref"), str):
             name = reference.rpartition("/")[2]
             if name in within or not isinstance(named.get(name), dict):
@@ -141,6 +142,12 @@ def plain_schema(given: Mapping[str, Any], described: Callable[[str], str] = str
         return found
 
     return plain(given)
+
+
+def _joined(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """A schema with what its parts in `allOf` say: some libraries write references beside descriptions in this way."""
+    parts = (*schema.get("allOf", ()), schema)
+    return {key: value for each in parts if isinstance(each, dict) for key, value in each.items() if key != "allOf"}
 
 
 def shown(text: str) -> str:

@@ -101,6 +101,18 @@ def test_what_providers_refuse_at_the_top_is_left_out() -> None:
     assert sorted(offer.schema) == ["properties", "required", "type"]
 
 
+def test_a_reference_beside_a_description_keeps_its_type() -> None:
+    unit = {"allOf": [{"$ref": "#/$defs/Unit"}], "default": "celsius", "description": "What to measure in"}
+    parts = {"Unit": {"enum": ["celsius", "kelvin"], "type": "string", "description": "A unit"}}
+    ((offer,), _) = offered(listed(schema={"type": "object", "properties": {"unit": unit}, "$defs": parts}))
+    assert offer.schema["properties"]["unit"] == {
+        "type": "string",
+        "enum": ["celsius", "kelvin"],
+        "default": "celsius",
+        "description": "What to measure in",
+    }
+
+
 def test_one_without_arguments() -> None:
     ((offer,), _) = offered(listed(schema={"type": "object"}))
     assert offer.schema == {"type": "object", "properties": {}}
