@@ -55,10 +55,11 @@ class Parser(Struct, frozen=True):
         text = self.language.clean(said := said.strip())
         if len(said) > LONGEST:
             return (Intent("say", name="too_long", number=len(said)),)
-        if before and len(text) <= _LONGEST_UNASKED and self.sentence(text).name not in _GREETINGS:
-            first, *more = [*self.language.sentences(text)] or [text]
-            if more and (joined := self._following(first.strip(), before)) not in ((), (_UNCHANGED,)):
-                return (*joined, *self.parse("".join(more)))
+        if before and 0 < len(text) <= _LONGEST_UNASKED and self.sentence(text).name not in _GREETINGS:
+            _, first, more = text.partition(next(self.language.sentences(text), text))  # "Yes. No, wait" is no yes
+            joined = self._following(first.strip(), before) if more and not self.language.begins("meant", more) else ()
+            if joined not in ((), (_UNCHANGED,)):
+                return (*joined, *self.parse(more))
             if joined := self._following(text, before):
                 return joined
         intents = tuple(dict.fromkeys(self._intents(text)))
@@ -114,9 +115,9 @@ class Parser(Struct, frozen=True):
             case Intent("remember", newest, other=old) if old and undone:
                 return (Intent("remember", old, "undo", other=newest),)
             case Intent("remind" | "task" | "event" | "remember" | "note") if undone:  # of several, a name says which
-                several = [each for each in asked if each.act == earlier.act][1:]
-                act = "cancel" if earlier.act not in _KEPT else "say" if several else "forget"
-                return (Intent(act, "" if several else earlier.text, "undo"),)
+                act = "forget" if earlier.act in _KEPT else "cancel"
+                several = [each.act for each in asked].count(earlier.act) > 1
+                return (Intent("say", name="undo") if several else Intent(act, earlier.text, "undo"),)
             case Intent("forget", name="") | Intent("cancel_all", "") if yes:  # to everything that was asked
                 return tuple(each._replace(other="sure") for each in asked if each.act == earlier.act)
             case Intent("forget", name="", other="") if begins("no", text):

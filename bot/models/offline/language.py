@@ -174,8 +174,7 @@ class Language:
 
     def tokens(self, text: str) -> list[str]:
         """The words in order, lower case, in compatibility normalization (full-width digits)."""
-        flat = unicodedata.normalize("NFKC", text[:LONGEST]).lower().replace("’", "'")
-        return self.groups("token", flat)
+        return self.groups("token", unicodedata.normalize("NFKC", text[:LONGEST]).lower().replace("’", "'"))
 
     def content_words(self, text: str) -> tuple[str, ...]:
         """The words that carry meaning, lower case, each once, in order."""

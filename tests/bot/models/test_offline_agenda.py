@@ -41,10 +41,17 @@ TALKS: dict[str, list[tuple[str, str]]] = {
     ],
     "which of two": [
         ("remind me in 20 minutes to call mum. remind me in 50 minutes to buy milk", "buy milk"),
-        ("cancel that", "More than one thing matches that"),
+        ("cancel that", "To take something back, say what it is"),
         ("cancel the milk", "Canceled: buy milk."),
         ("my sister is Mia. my brother is Tom.", "Tom"),
         ("undo", "I can't undo that"),
+    ],
+    "two that are over": [
+        ("add an event: dentist on Friday at 10:00", "dentist"),
+        ("remind me in 3 minutes to call mum. remind me in 4 minutes to buy milk", "buy milk"),
+        (LATER, "buy milk"),
+        ("undo", "To take something back, say what it is"),
+        ("what are my events?", "dentist"),
     ],
     "the rest of a message": [
         ("remind me in 20 minutes to call mum", "call mum"),
@@ -53,6 +60,12 @@ TALKS: dict[str, list[tuple[str, str]]] = {
         ("my sister is Mia", "Mia"),
         ("forget Mia", "Should I forget this"),
         ("Yes. And remind me in 10 minutes to call her", "Forgotten"),
+    ],
+    "a yes that is taken back": [
+        ("my sister is Mia", "Mia"),
+        ("forget Mia", "Should I forget this"),
+        ("Yes. Wait, no, keep it", ""),
+        ("who is my sister?", "Mia"),
     ],
     "der Rest": [
         ("erinnere mich in 20 Minuten an die Wäsche", "Wäsche"),
