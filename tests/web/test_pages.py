@@ -920,8 +920,8 @@ async def test_reminders_show_their_time_and_are_done_put_off_and_canceled(s: Si
     snooze = f"/commands/remind.snooze?reminder={reminder['id']}"
     assert f'href="{snooze}"' in page
     assert f'<option value="{reminder["id"]}" selected>call the bank' in (await s.get(snooze)).text
-    assert "remind you on" in (await s.post(snooze, reminder=reminder["id"], minutes="5")).text
-    assert "on Fri, Mar 7, 2031" in (await s.post(snooze, reminder=reminder["id"], until="2031-03-07 10:00")).text
+    assert "gone off yet" in (await s.post(snooze, reminder=reminder["id"], minutes="5")).text
+    assert "Moved to Fri, Mar 7, 2031" in (await s.post(snooze, reminder=reminder["id"], until="2031-03-07 10:00")).text
 
     def told(tx: Tx) -> None:
         number = ReminderId(int(reminder["id"]))

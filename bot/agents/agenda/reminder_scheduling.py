@@ -138,6 +138,35 @@ def elsewhere(notices: Notices) -> str:
     return gettext_lazy("I'll tell you at the terminal, in `carina chat`, not here.")
 
 
+def postpone(tx: Tx, reminder: Reminder, minutes: int, until: str, zone: str, now: datetime) -> tuple[datetime, bool]:
+    """Snooze a reminder that went off, for so many minutes or until a time in words; or move one that did not go off
+    yet, if the words name a time and no span, which could only be meant from when it rings.
+
+    Gives the new time, and whether it was moved. Raises Refused.
+    """
+    at = now + timedelta(minutes=minutes)
+    if until:
+        at = triggers.require(read_when(until, now, zone, reminder.text), now)
+    later = jobs.get(tx, job_id(reminder.id, "later"))
+    snoozed = reminder.told_key and later is not None and later.next_at is not None
+    ahead = reminder.status is Status.WAITING and not snoozed
+    if ahead and (not until or _is_span(until, now, zone)):
+        raise Refused(
+            "“{text}” hasn't gone off yet, so it can't be snoozed. To move it, say until when, such as “until tomorrow "
+            "at 9”.",
+            text=reminder.text,
+        )
+    snooze(tx, reminder, at, now)
+    return at, ahead
+
+
+def _is_span(said: str, now: datetime, zone: str) -> bool:
+    """Whether a text says how long to wait, and so means another time when it is said later."""
+    later = now + timedelta(seconds=1)
+    first, second = (triggers.require(read_when(said, each, zone), each) for each in (now, later))
+    return second - first == later - now
+
+
 def snooze(tx: Tx, reminder: Reminder, at: datetime, now: datetime) -> None:
     """Postpone a reminder to that time, replacing occurrences up to then. Raises Refused if it is over."""
     if reminder.status in (Status.DONE, Status.CANCELLED):

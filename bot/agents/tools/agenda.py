@@ -24,8 +24,7 @@ from memory.people.audience import may_write_down
 from memory.store.clock import to_text
 from memory.store.database import Rows, Tx
 from memory.store.ids import PersonId, PlaceId, place_source
-from scheduler.dates import read_when
-from scheduler.triggers import require, rule_of
+from scheduler.triggers import rule_of
 from sources.api import SOURCE as API
 from texts import gettext_noop, join_lazy, packed
 
@@ -230,13 +229,16 @@ class ReminderArguments(Arguments):
         max_length=200,
         description='set: "in 20 minutes", "tomorrow at 09:00", "every Monday and Friday at 08:00", a date and time of '
         "the person's clocks such as 2026-12-31 18:00, or a rule such as FREQ=MONTHLY;BYDAY=-1FR at 17:00; "
-        "snooze: until when, instead of minutes",
+        "snooze: until when, instead of minutes; also moves one that has not gone off yet",
     )
     privately: bool = Field(default=False, description="set: in a direct message, even if you talk elsewhere now")
     urgent: bool = Field(default=False, description="set: also in the person's quiet hours; only if they want that")
     which: str = Field(default="", description="done, snooze, cancel: its number, or words from it")
     minutes: int = Field(
-        default=reminder_scheduling.SNOOZE_MINUTES, ge=1, le=44_640, description="snooze: for how long"
+        default=reminder_scheduling.SNOOZE_MINUTES,
+        ge=1,
+        le=44_640,
+        description="snooze: for how long, once it went off",
     )
     needs: ClassVar[Needs] = {"set": ("text", "when"), **dict.fromkeys(("done", "snooze", "cancel"), ("which",))}
 
@@ -269,12 +271,10 @@ class RemindersTool(AgendaTool[ReminderArguments]):
         data = _reminder_data(reminder)
         match arguments.operation:
             case "snooze":
-                at = context.now + timedelta(minutes=arguments.minutes)
-                if arguments.when:
-                    at = require(read_when(arguments.when, context.now, zone, reminder.text), context.now)
-                reminder_scheduling.snooze(tx, reminder, at, context.now)
+                given = arguments.minutes, arguments.when
+                at, moved = reminder_scheduling.postpone(tx, reminder, *given, zone, context.now)
                 data |= {"at": to_text(at)}
-                done = f"it comes again at {on_clocks(at, zone)}"
+                done = f"{'moved to' if moved else 'it comes again at'} {on_clocks(at, zone)}"
             case "done":
                 reminder_scheduling.finish(tx, reminder, context.now)
                 done = "done"

@@ -25,9 +25,7 @@ from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
 from memory.store.ids import PersonId, ReminderId
 from memory.store.row_mapper import ending
-from scheduler.dates import read_when
 from scheduler.times_in_words import time_words
-from scheduler.triggers import require
 from scheduler.zones import zone_of
 from texts import _, gettext_noop, moment_text
 
@@ -234,8 +232,9 @@ class Agenda(ZonedService, frozen=True):
         until: _Until = "",
     ) -> str:
         found, zone, now = self._reminder(tx, caller, reminder), self.zone_of(tx, caller), self.clock()
-        at = require(read_when(until, now, zone, found.text), now) if until else now + timedelta(minutes=minutes)
-        reminder_scheduling.snooze(tx, found, at, now)
+        at, moved = reminder_scheduling.postpone(tx, found, minutes, until, zone, now)
+        if moved:
+            return _("Moved to {when}: {text}", when=moment_text(at), text=found.text)
         return _("I'll remind you on {when}: {text}", when=moment_text(at), text=found.text)
 
     @operation("remind.cancel", "Cancel a reminder and its repetitions", Action.AGENDA)

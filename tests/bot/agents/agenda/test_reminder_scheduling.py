@@ -463,7 +463,7 @@ def test_a_snooze_comes_once_however_often_it_is_pressed(tx: Tx) -> None:
     says().remind(tx, firing(tx, kept))
     tx.run("UPDATE outbox SET status = 'sent'")
     for _ in range(3):
-        reminder_scheduling.snooze(tx, stored(tx, kept), NOW + timedelta(minutes=31), NOW + timedelta(minutes=21))
+        reminder_scheduling.postpone(tx, stored(tx, kept), 10, "", "UTC", NOW + timedelta(minutes=21))
     due = tx.all("SELECT id, next_at FROM jobs WHERE id GLOB '*:later' OR id GLOB '*:again'")
     assert [row["next_at"] for row in due] == [to_text(NOW + timedelta(minutes=31))]
     says().remind(tx, firing(tx, kept, suffix="later"))

@@ -71,10 +71,22 @@ def tx() -> Tx:
 def test_a_reminder_is_put_off_for_minutes_or_until_a_time_on_the_clocks_of_the_person(
     tx: Tx, given: dict[str, Any], at: str
 ) -> None:
+    tx.run("UPDATE reminders SET status = 'told'")
     done = reminders(tx, operation="snooze", which="mum", **given)
     assert done.data["at"] == at
     assert done.text.startswith("it comes again at ")
     assert listed(tx) == [("call mum", at)], "it takes the place of what was planned"
+
+
+def test_one_that_has_not_gone_off_is_moved_to_a_time_but_not_put_off(tx: Tx) -> None:
+    before = listed(tx)
+    for given in ({}, {"minutes": 45}, {"when": "in 30 minutes"}, {"when": "20 min"}):
+        with pytest.raises(Refused, match=r"“call mum” hasn't gone off yet.* say until when"):
+            reminders(tx, operation="snooze", which="mum", **given)
+    assert listed(tx) == before
+    done = reminders(tx, operation="snooze", which="mum", when="tomorrow at 09:00")
+    assert done.text.startswith("moved to ")
+    assert listed(tx) == [("call mum", "2026-11-23T00:00:00.000Z")], "it takes the place of what was planned"
 
 
 @pytest.mark.parametrize(
