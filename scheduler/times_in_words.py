@@ -29,13 +29,16 @@ def _words(code: str) -> Mapping[str, Any]:
 def moment_words(
     moment: datetime, now: datetime, zone: str, code: str, *, ends: datetime | None = None, stamped: bool = False
 ) -> str:
-    """When something will be, in a time zone: "at 8:28 PM (in 2 minutes)", "Mo., 23.11., 09:00".
+    """When something will be, in a time zone: "at 8:28 PM (in 2 minutes)", "Mo., 23.11., 09:00". An end on
+    another day is given with its day.
 
     `stamped`: as timestamps of Discord, which each reader sees in their own zone. Of `DAY_END` only the day is said.
     """
     words, there, here = _words(code), moment.astimezone(zone_of(zone)), now.astimezone(zone_of(zone))
+    over = ends and ends.astimezone(zone_of(zone))
+    same_day = over is not None and over.date() == there.date()
     if stamped:
-        until = f"–<t:{ends.timestamp():.0f}:t>, " if ends else ", "
+        until = f"–<t:{ends.timestamp():.0f}:{'t' if same_day else 'f'}>, " if ends else ", "
         return str(words["stamped"]).format(stamp=timestamp(there).replace(", ", until))
     minutes, days = round((moment - now).total_seconds() / 60), (there.date() - here.date()).days
     shape = "today" if timedelta() <= moment - now < _SOON else {0: "later_today", 1: "tomorrow"}.get(days, "other")
@@ -43,8 +46,11 @@ def moment_words(
     if there.time() == DAY_END:
         return _dated(words, f"{shape}_day", there)
     soon = words["soon"][minutes != 1].format(n=minutes) if minutes else words["at_once"]
-    until = f"–{time_words(ends.astimezone(zone_of(zone)), code)}" if ends else ""
-    return _dated(words, shape, there, time=time_words(there, code), soon=soon) + until
+    said = _dated(words, shape, there, time=time_words(there, code), soon=soon)
+    if over is None:
+        return said
+    ending = time_words(over, code)
+    return f"{said}–{ending}" if same_day else f"{said} – {_dated(words, 'ending', over, time=ending)}"
 
 
 def date_words(day: date) -> str:

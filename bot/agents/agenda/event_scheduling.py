@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from msgspec import Struct
 
 from bot.agents.agenda.delivery_to_a_person import PersonalMessages
-from bot.agents.agenda.reminder_scheduling import clock_text, lateness, repetition, require_speaking_later
+from bot.agents.agenda.reminder_scheduling import clock_text, is_span, lateness, repetition, require_speaking_later
 from bot.agents.agenda.tasks import find_one
 from memory import jobs
 from memory.agenda import calendar_events
@@ -30,6 +30,7 @@ from texts import _, gettext_lazy, gettext_noop, language
 EVENT = "event"
 REMINDER_MINUTES = 15
 _MOST_MINUTES = 60 * 24 * 31
+_EVENING = 17
 _GRACE = timedelta(hours=12)  # an event that began longer ago is not announced
 
 
@@ -86,21 +87,26 @@ def _end(said: str, first: datetime, now: datetime, zone: str) -> datetime:
     moments = [triggers.next_run(read_when(said, now, zone), now)]
     if (early := _since(said, now, zone)) and early - first < timedelta(hours=12):  # from 5 am to 6:30
         moments.append(early)
-    if not _names_a_day(said, now, zone):
-        moments += [_since(said, since, zone) for since in (_midnight(first, zone), first)]
+    dated, span = _names_a_day(said, now, zone), is_span(said, now, zone)
+    if not dated:
+        moments += [_since(said, since, zone) for since in ([] if span else [_midnight(first, zone)]) + [first]]
     ends = min((moment for moment in moments if moment is not None and moment > first), default=None)
-    if ends is None:
+    if ends is None or not (dated or span or _same_night(first, ends, zone)):
         raise Refused("The event would end before it starts.")
     return ends
+
+
+def _same_night(first: datetime, ends: datetime, zone: str) -> bool:
+    """Whether an event is over on the day on which it begins, or in the night or morning after its evening."""
+    begun, over = (each.astimezone(zone_of(zone)) for each in (first, ends))
+    return begun.date() == over.date() or (begun.hour >= _EVENING and over.hour < 12)
 
 
 def _names_a_day(said: str, now: datetime, zone: str) -> bool:
     """Whether a text names a certain day, so that its meaning depends on now; a duration does not."""
     midnight = _midnight(now, zone)
-    early, late = _since(said, midnight, zone), _since(said, now, zone)
-    if early is None or late is None or early - midnight == late - now:
-        return False
-    return early.astimezone(zone_of(zone)).date() != midnight.date()
+    early = None if is_span(said, now, zone) else _since(said, midnight, zone)
+    return early is not None and early.astimezone(zone_of(zone)).date() != midnight.date()
 
 
 def _midnight(moment: datetime, zone: str) -> datetime:

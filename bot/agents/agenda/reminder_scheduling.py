@@ -150,7 +150,7 @@ def postpone(tx: Tx, reminder: Reminder, minutes: int, until: str, zone: str, no
     later = jobs.get(tx, job_id(reminder.id, "later"))
     snoozed = reminder.told_key and later is not None and later.next_at is not None
     ahead = reminder.status is Status.WAITING and not snoozed
-    if ahead and (not until or _is_span(until, now, zone)):
+    if ahead and (not until or is_span(until, now, zone)):
         raise Refused(
             "“{text}” hasn't gone off yet, so it can't be snoozed. To move it, say until when, such as “until tomorrow "
             "at 9”.",
@@ -160,7 +160,7 @@ def postpone(tx: Tx, reminder: Reminder, minutes: int, until: str, zone: str, no
     return at, ahead
 
 
-def _is_span(said: str, now: datetime, zone: str) -> bool:
+def is_span(said: str, now: datetime, zone: str) -> bool:
     """Whether a text says how long to wait, and so means another time when it is said later."""
     later = now + timedelta(seconds=1)
     first, second = (triggers.require(read_when(said, each, zone), each) for each in (now, later))

@@ -183,6 +183,8 @@ def test_an_event_that_cannot_be_moved_stays(tx: Tx, begins: str, when: str, why
         ("tomorrow at 22:00", "at 1:00", 4, 1),
         ("tomorrow at 19:00", "at 8", 3, 20),
         ("tomorrow at 22:00", "in 3 hours", 4, 1),
+        ("tomorrow at 10:00", "in 20 hours", 4, 6),
+        ("tomorrow at 18:00", "at 9 am", 4, 9),
         ("tomorrow at 5 am", "tomorrow at 6", 3, 6),
         ("today at 20:00", "tomorrow at 2", 3, 2),
         ("tomorrow at 16:00", "tomorrow at 6", 3, 18),
@@ -200,6 +202,9 @@ def test_an_event_does_not_end_before_it_begins(tx: Tx) -> None:
         kept(tx, "tomorrow at 10:00", ends="tomorrow at 9:00")
     with pytest.raises(Refused, match="end before it starts"):
         kept(tx, "friday at 10:00", ends="thursday at 11:00")
+    for when, ends in (("friday at 18:00", "at 17:00"), ("friday at 10:00", "9 am"), ("friday at 14:00", "1 am")):
+        with pytest.raises(Refused, match="end before it starts"):
+            kept(tx, when, ends=ends)
 
 
 def test_an_event_ends_after_it_begins(tx: Tx) -> None:
