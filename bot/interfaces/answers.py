@@ -5,7 +5,7 @@ and part of that conversation. The program gets the answer, so the terminal does
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import suppress
 from enum import StrEnum
 
@@ -112,7 +112,7 @@ async def take_in(services: Services, router: Router, heard: Notification) -> st
 
 async def follow(
     services: Services, place: PlaceId, external_id: str, shown: asyncio.Queue[Shown | TurnEvent] | None = None
-) -> AsyncIterator[Shown | TurnEvent | InRow]:
+) -> AsyncGenerator[Shown | TurnEvent | InRow]:
     """What turns in a place do and what `shown` gets, until a message there is over; its row, once answers are sent.
 
     Also works after the answer or a restart. Raises UserError if the message was withdrawn or never arrived.
@@ -129,9 +129,7 @@ async def follow(
     with services.events.listen(watch):
         while (row := await services.database.read(find)) is not None and not row.over:
             with suppress(TimeoutError):  # it never limits who reads
-                while not isinstance(
-                    each := await asyncio.wait_for(queue.get(), _LOOK_SECONDS), TurnCompleted | TurnFailed
-                ):
+                while not isinstance(each := await _next(queue), TurnCompleted | TurnFailed):
                     yield each
     if row is None:
         raise UserError("This message was withdrawn or never arrived.")
@@ -140,6 +138,12 @@ async def follow(
         if not isinstance(each := queue.get_nowait(), TurnEvent):  # turns since then answer others
             yield each
     yield row
+
+
+async def _next(queue: asyncio.Queue[Shown | TurnEvent]) -> Shown | TurnEvent:
+    """The next one. Raises TimeoutError. Unlike `wait_for`, this loses no signal that arrives together with it."""
+    async with asyncio.timeout(_LOOK_SECONDS):
+        return await queue.get()
 
 
 def answers_of(rows: Rows, row: InRow, place: PlaceId = PLACE.id) -> Sequence[OutRow]:

@@ -7,14 +7,17 @@ import signal
 from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing, asynccontextmanager, closing
 from pathlib import Path
+from types import SimpleNamespace
 from unittest.mock import AsyncMock
 
 import pytest
 from click import UsageError
 
+from bot.agents.turn_events import TurnEvent
 from bot.app import App, build
 from bot.config import load_config
 from bot.errors import CallError, UserError
+from bot.interfaces.answers import follow
 from bot.interfaces.cli.chat.command_runner import CommandRunner, known, offered, split
 from bot.interfaces.cli.chat.connection import Connection
 from bot.interfaces.cli.chat.line_parser import (
@@ -38,7 +41,7 @@ from memory.queue import inbox, outbox
 from memory.queue.inbox import InRow, Status
 from memory.store.database import Rows
 from memory.store.records import replace
-from sources.terminal import ONCE, Message, Typed
+from sources.terminal import ONCE, PLACE, Message, Shown, Typed
 from tests.bot.stage import locked
 from tests.bot.terminals import Terminal, carina, environment, serving
 from tests.processes import START_SECONDS, Process, start
@@ -118,6 +121,20 @@ async def test_a_program_is_told_that_its_question_could_not_be_answered(
     async with service(tmp_path) as app:
         with pytest.raises(UserError, match=r"could not be answered\. `carina inbox show \w+` says why"):
             await chat_of(app).ask("Main", "hello", 10)
+
+
+async def test_a_signal_that_arrives_together_with_an_event_ends_the_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inbox, "by_external", lambda *_: SimpleNamespace(over=False))
+    shown = asyncio.Queue[Shown | TurnEvent]()
+    async with service(tmp_path) as app, aclosing(follow(app.services, PLACE.id, "x", shown)) as events:
+        following = asyncio.ensure_future(anext(events))
+        await asyncio.sleep(0.2)
+        shown.put_nowait(Message("", "hello"))
+        following.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await following
 
 
 async def test_while_everything_is_halted_a_line_is_kept_and_says_so(tmp_path: Path) -> None:
