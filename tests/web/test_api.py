@@ -306,6 +306,8 @@ async def test_an_operation_is_done_refused_and_asked_about(s: Site) -> None:
     assert [each["text"] for each in (await program.get("/api/v1/tasks.list")).json()] == ["water the plants"]
     assert (await program.get("/api/v1/tasks.list?done=true")).status_code == 200
     assert (await program.get("/api/v1/tasks.list?done=true&done=false")).status_code == 400
+    elsewhere = await program.post("/api/v1/tasks.add?constellation=lab", json={"title": "x"})
+    assert (elsewhere.status_code, elsewhere.json()["detail"][:14]) == (400, "constellation:")
     wrong = await program.post("/api/v1/tasks.add", json={"titel": "x"})
     assert (wrong.status_code, wrong.json()["status"]) == (400, 400)
     assert wrong.json()["detail"] == 'titel: unknown parameter; did you mean "title"?'

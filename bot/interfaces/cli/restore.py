@@ -24,8 +24,11 @@ from memory.store.clock import from_text, utc_now
 from memory.store.constellations import Constellations
 from memory.store.data_folder import UNFINISHED_RESTORE, DataFolder
 from memory.store.errors import DatabaseOutdated, StoreError
-from texts import _, error_text, ngettext
+from texts import _, error_text, gettext_noop, ngettext
 
+_ENDS = gettext_noop(
+    "What is there now is backed up first, if it can be read. Sign-ins, tokens and lasting permissions end."
+)
 _ASK = Options(via=TERMINAL_ONLY, changes=True, asks=True, seconds=3_600.0)
 
 _Name = Annotated[str, Param("Name of the backup, as listed", positional=True)]
@@ -95,7 +98,7 @@ class Restore(Struct, frozen=True):
             with hold(folder, alone):  # no question about something impossible
                 pass
         if from_replica:
-            caller.confirm(_("Replace all current data with Litestream's latest copy?"))
+            caller.confirm("\n".join([_("Replace all current data with Litestream's latest copy?"), _(_ENDS)]))
             name, missing = await self._fetched(folder, alone)
         backup = next((each for each in backups.listing(folder.path) if each.name == name), None)
         if backup is None:
@@ -103,7 +106,7 @@ class Restore(Struct, frozen=True):
             none = _("There is no backup “{name}” in {where}. `carina backup list` shows them.", name=name, where=where)
             raise UserError(backups.damaged(folder.path).get(name, none))
         if not from_replica:
-            caller.confirm(_("Replace all current data with the backup “{name}”?", name=name))
+            caller.confirm("\n".join([_("Replace all current data with the backup “{name}”?", name=name), _(_ENDS)]))
         with hold(folder, alone):
             saved = _saved(folder.path)
             again, newer = backups.restore(folder.path, backup, take_out)

@@ -161,6 +161,8 @@ async def _sent(ctx: Context, declared: Operation) -> dict[str, Any]:
         if twice := [name for name in query if name not in many and len(query.getlist(name)) > 1]:
             raise Refusal(400, _("{twice} is given more than once.", twice=twice[0]))
         return {name: query.getlist(name) if name in many else query[name] for name in query}
+    if name := next(iter(ctx.request.query_params), ""):
+        raise Refusal(400, _("{name}: in a POST request, parameters belong in the JSON body.", name=name))
     given = await ctx.json() if await ctx.request.body() else {}
     if state := ctx.request.headers.get("if-match", ""):
         if "only_at" not in {each.name for each in declared.parameters}:

@@ -48,7 +48,7 @@ _Description = Annotated[str, Field(max_length=1_000), Param("Description for ag
 _Write = Annotated[bool, Param("Also let it write")]
 _File = Annotated[Path, Param("File on this machine", example="notes.txt", via=TERMINAL_ONLY)]
 _KeptAs = Annotated[str, Param("Path in the folder (default: the file's own name)", flag="--as", metavar="PATH")]
-_OneOfThem = Annotated[str, Param("Remove only this file", positional=True)]
+_OneOfThem = Annotated[str, Field(min_length=1), Param("Remove only this file", positional=True)]
 _Embedder = Annotated[
     str,
     Param(

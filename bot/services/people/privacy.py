@@ -46,6 +46,7 @@ _ERASES = Options(changes=True, asks=True, seconds=None)
 _log = Log("bot.services.people.privacy")
 _Person = Annotated[
     str,
+    Field(min_length=1),  # an empty variable in a script must not mean oneself
     Param(
         "Person, such as discord:1234 or @ana.bsky.social (default: you)",
         metavar="PERSON",
@@ -179,7 +180,7 @@ class Receipt(Result):
         bare = _(_BARE) if kept == {"identities": 1} else ""
         remains = [f"- {_(WORDS.get(store, (store,))[0])}: {count}{bare}" for store, count in kept.items()]
         if not kept and all(each.copy for each in self.left):
-            return [*lines, _("None of it is still in use.")]
+            return [*lines, _("Nothing of it is left in memory.")]
         return [*lines, _("This remains:"), *remains]
 
     def _files(self, markup: Markup) -> list[str]:
@@ -189,7 +190,7 @@ class Receipt(Result):
             told.setdefault(_backup(each.file), (_COPY_LEFT if each.copy else _LEFT, each.changed_at))
         for copy in self.copies:
             told.setdefault(_backup(copy.file), (_OLDER, copy.at))
-        searched = [] if self.left else [_(_NONE_LEFT if self.words else _NOT_SEARCHED)]
+        searched = [_(_NONE_LEFT)] if self.words and not self.left else []
         return searched + [
             _(text, file=markup.text(file), day=markup.time(from_text(at))) for file, (text, at) in told.items()
         ]
@@ -294,15 +295,14 @@ def _held(store: str, count: int) -> str:
 
 _BARE = gettext_noop(" (only the ID: it owns a constellation, or other accounts are linked to it)")
 _LEFT = gettext_noop(
-    "- {file} ({day}) still has some of the words, perhaps because others said them or an agent wrote them; the person "
-    "who runs me can look there."
+    "- {file} ({day}) still has some of the words, perhaps because others said them or an agent wrote them; whoever "
+    "runs Carina can look there."
 )
 _COPY_LEFT = gettext_noop(
-    "- {file} ({day}) is a copy that still has some of the words; the person who runs me can delete it."
+    "- {file} ({day}) is a copy that still has some of the words; whoever runs Carina can delete it."
 )
-_OLDER = gettext_noop("- {file} ({day}) is an older copy; the person who runs me can delete it.")
+_OLDER = gettext_noop("- {file} ({day}) is an older copy; whoever runs Carina can delete it.")
 _NONE_LEFT = gettext_noop("I searched my files for the deleted words and found none.")
-_NOT_SEARCHED = gettext_noop("There were no words to look for in the files afterward.")
 
 
 class Privacy(Struct, frozen=True):

@@ -103,12 +103,12 @@ def test_an_answer_is_one_object_for_machines(here: Here, waiting: tuple[Request
 
 def test_what_is_kept_and_erased_of_somebody_is_said_of_them_and_not_of_you(here: Here) -> None:
     kept = here("privacy see terminal:owner").stdout
-    assert "records of received messages, without their words" in kept
+    assert "- received messages: 1 (that they arrived, without their words)" in kept
     assert "- account records: 1 (user IDs, links and sign-ins)" in kept
     assert not re.search(r"\byou", kept)
     here("privacy pause discord:7")
     receipt = here("privacy erase discord:7 --yes").stdout
-    assert "There were no words to look for" in receipt
+    assert "There was nothing to delete" in receipt
 
 
 def test_nobody_is_known_under_a_wrong_id(here: Here) -> None:

@@ -170,6 +170,8 @@ async def test_everybody_is_for_themselves_and_the_owner_for_anybody(service: Se
             await asked(service, what, BOB.id, via=Via.TERMINAL, person=ANN.id)
         with pytest.raises(CallError, match="person: not available here"):
             await asked(service, what, OLGA.id, via=Via.DISCORD, person=ANN.id)
+        with pytest.raises(CallError, match="must not be empty"):  # such as a variable of a script that is not set
+            await asked(service, what, OLGA.id, via=Via.TERMINAL, person="")
     assert service.privacy.choices.of(ANN.id) is None
     assert f"my llama is called {WORD}" in await messages_of(service)
     for what in ("see", "export", "pause", "erase"):
@@ -323,7 +325,7 @@ async def test_what_is_left_in_words_of_others_and_in_copies_is_named(service: S
     assert "is an older copy" not in text, "which would be told of the same copy again"
     assert "This remains:" in text
     assert "carina.db (" in text
-    assert "None of it is still in use." not in text, "which the file in use would belie"
+    assert "Nothing of it is left in memory." not in text, "which the file in use would belie"
 
 
 def test_a_backup_of_several_files_is_one_line_of_a_receipt() -> None:
@@ -547,7 +549,7 @@ async def test_somebody_of_whom_nothing_is_kept_gets_a_receipt_that_says_so(serv
     receipt = await asked(service, "erase")
     assert receipt["words"] == 0
     assert (await asked(service, "see"))["erasures"] == [receipt]
-    assert "no words to look for" in written(receipt)
+    assert written(receipt).endswith("Nothing of it is left in memory.")
 
 
 async def test_a_folder_without_a_service_is_erased_as_well(tmp_path: Path) -> None:
