@@ -115,7 +115,7 @@ async def follow(
 ) -> AsyncGenerator[Shown | TurnEvent | InRow]:
     """What turns in a place do and what `shown` gets, until a message there is over; its row, once answers are sent.
 
-    Also works after the answer or a restart. Raises UserError if the message was withdrawn or never arrived.
+    Also works after the answer or a restart. Raises UserError if the message was withdrawn or is not stored yet.
     """
     queue = asyncio.Queue[Shown | TurnEvent]() if shown is None else shown
 
@@ -132,7 +132,7 @@ async def follow(
                 while not isinstance(each := await _next(queue), TurnCompleted | TurnFailed):
                     yield each
     if row is None:
-        raise UserError("This message was withdrawn or never arrived.")
+        raise UserError("This message was withdrawn, or it is not stored yet; then it is answered later.")
     await services.runtime.delivered(place)
     while not queue.empty():
         if not isinstance(each := queue.get_nowait(), TurnEvent):  # turns since then answer others
