@@ -158,7 +158,8 @@ def _shown(declared: Operation, via: Via, slash: Mapping[str, str]) -> str:
 
 def _usage(declared: Operation) -> str:
     *groups, name = declared.words
-    words = [each.metavar if each.positional else "" for each in declared.parameters]
+    given = [each for each in declared.parameters if each.positional]
+    words = [each.metavar if each.required else f"[{each.metavar}]" for each in given]
     return " ".join(filter(None, ["carina", *groups, f"[{name}]" if declared.default else name, *words]))
 
 
