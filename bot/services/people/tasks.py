@@ -113,23 +113,28 @@ class TaskRow(Row):
     step_of: str = Field(validation_alias="parent")
     """The number of its parent task."""
     agent: str
-    """The assigned agent of a shared task; empty for a personal task."""
+    """The assigned agent of a shared task; empty if it is for anyone, and for a personal task."""
+    shared: bool = Field(exclude=True)
     waits_for: tuple[str, ...]
     """Open tasks that must be done first."""
     fields: dict[str, str]
 
     @classmethod
     def of(cls, task: Task, zone: str) -> "TaskRow":
-        agent = (task.to_name or _("anyone")) if task.shared else ""
         due = None if task.due_at is None else task.due_at.astimezone(zone_of(zone))
-        return cls.from_record(task, due=due, agent=agent)
+        return cls.from_record(task, due=due, agent=task.to_name if task.shared else "")
+
+    @property
+    def doer(self) -> str:
+        """Who does a shared task, in words; empty for a personal task."""
+        return (self.agent or _("anyone")) if self.shared else ""
 
     def line(self, markup: Markup) -> str:
         about = (
             _(STATES.get(self.status, "")),
             _(_PRIORITIES.get(self.priority, "")),
             "" if self.due is None else self.told(markup, gettext_noop("due {due}")),
-            self.told(markup, gettext_noop("for {agent}")) if self.agent else "",
+            self.told(markup, gettext_noop("for {agent}"), agent=markup.text(self.doer)) if self.doer else "",
             self.told(markup, gettext_noop("waits for {waits_for}")) if self.waits_for else "",
             *(f"{markup.text(name)}: {markup.text(value)}" for name, value in self.fields.items()),
         )

@@ -274,6 +274,7 @@ async def test_a_step_of_a_task_that_agents_share_is_shared_too_by_those_in_char
     added = await desk("tasks.add", title="mow", under="open the garden", priority="high", due="tomorrow at 9")
     due = f"due {INK.time(NOW.replace(hour=9, minute=0) + timedelta(days=1))}"
     assert added.lines(INK) == [f"Added: mow – high priority; {due}; for anyone"]
+    assert added.data()["agent"] == "", "data has no words for anyone"
     assert "- mow" not in " ".join(await desk.tree())
     (mow, garden) = await database.read(lambda rows: tasks.shared(rows, Scope(PUBLIC)))
     assert (mow.title, mow.parent, mow.audience) == ("mow", garden.id, PUBLIC)
