@@ -61,7 +61,10 @@ async def looked_up(said: str, fronts: Iterable[Front]) -> str:
         return said
     endpoint = next((front.endpoint for front in fronts if front.source.name == BLUESKY), None)
     if not isinstance(endpoint, Directory):
-        raise UserError("Handles are looked up on Bluesky, which is not connected. Start Carina, or give the DID.")
+        raise UserError(
+            "Bluesky is not connected, so I can't look up this handle. Connect it, or give the account's ID "
+            "(did:plc:…)."
+        )
     try:
         found = await endpoint.person(handle[1])
     except PlatformError as why:

@@ -15,6 +15,7 @@ from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, field_serializer
 
 from bot.errors import UserError
+from memory.erasure.personal_tables import ERASED
 from memory.store.clock import to_text
 from memory.store.ids import PersonId, code
 from scheduler.times_in_words import clock_words
@@ -66,6 +67,13 @@ _SIGNS = re.compile(r"\*\*|__|`+|(?:^|(?<= ))#{1,6} ")
 """Markdown that means nothing on a line in a terminal."""
 
 
+def _nobody_with_id(subject: str) -> str:
+    """The owner at the terminal, and somebody who was erased, in words; empty for anybody else."""
+    if subject == ERASED:
+        return _(ERASED)
+    return _("the owner") if subject.startswith("terminal:") else ""
+
+
 class Plain(Struct, frozen=True):
     """Markup for a terminal: times in a zone, and numbers to type. Browsers need no numbers, hence `numbered`."""
 
@@ -91,7 +99,7 @@ class Plain(Struct, frozen=True):
 
     def person(self, subject: str) -> str:
         """A person, a role or a server, by id."""
-        return _("the owner") if subject.startswith("terminal:") else subject
+        return _nobody_with_id(subject) or subject
 
     def place(self, name: str) -> str:
         """A channel, by id."""
@@ -125,8 +133,8 @@ class Markdown(Struct, frozen=True):
     def person(self, subject: str) -> str:
         kind, _colon, number = subject.replace("discord:", "").removeprefix("person:").rpartition(":")
         known = {"": f"<@{number}>", "role": f"<@&{number}>", "guild": _("the server `{number}`", number=number)}
-        if subject.startswith("terminal:"):
-            return _("the owner")
+        if words := _nobody_with_id(subject):
+            return words
         if profile := _ON_BLUESKY.fullmatch(subject):
             return _("[somebody on Bluesky](<{profile}>)", profile=f"https://bsky.app/profile/{profile[1]}")
         return known.get(kind, subject) if "discord:" in subject else f"`{subject}`" if ":" in subject else subject

@@ -17,10 +17,13 @@ from memory.people.audience import person_audience, with_words_of
 from memory.queue import turns
 from memory.store.database import Row, Rows, Tx, Value
 from memory.store.ids import PersonId
+from texts import gettext_noop
 
 NAMED, ALONE = "person_id = :person", "audience = :alone"
 """Rows of a person, and of the audience of that person alone: their direct messages."""
-_NOBODY = "'somebody who was erased'"
+ERASED = gettext_noop("somebody who was erased")
+"""Stands for an erased person where a decision of theirs stays; translated where it is shown."""
+_NOBODY = f"'{ERASED}'"
 
 
 class PersonTable(Struct, frozen=True):

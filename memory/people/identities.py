@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from memory.people.audience import Audience, Scope
+from memory.people.audience import OWNER, Audience, Scope
 from memory.store.clock import to_text
 from memory.store.database import Rows, Tx, Value
 from memory.store.ids import PersonId, PlaceId, new_id, place_source
@@ -119,6 +119,9 @@ def place_called(rows: Rows, place: PlaceId, scope: Scope) -> str:
     source, _, user = place.partition(":user:")  # of a person who never wrote there
     kind, _, person = ("person", "", f"{source}:{user}") if user else audience.partition(":")
     name = person_called(rows, PersonId(person), scope) if kind == "person" else ""
+    if not name and scope.audience == OWNER and person.startswith("api:"):  # a program's user: the id is their name
+        program, _, user = person.removeprefix("api:").partition("/")
+        name = f"{user} ({program})"
     return f"the direct messages with {name}" if name else ""
 
 

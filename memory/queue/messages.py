@@ -256,6 +256,17 @@ def speakers(rows: Rows, scope: Scope, limit: int) -> list[Row]:
     return rows.all(*scope.bind(sql, limit))
 
 
+def private_speakers(rows: Rows, limit: int) -> list[Row]:
+    """Everybody who wrote where only they read: latest name and time of the last message, but none of their words.
+
+    For the owner, who may know who wrote, in order to erase it, so without a scope.
+    """
+    sql = """SELECT person_id, speaker, max(created_at) AS last FROM messages
+             WHERE role = 'user' AND person_id IS NOT NULL AND deleted_at IS NULL AND audience GLOB 'person:*'
+             GROUP BY person_id ORDER BY last DESC LIMIT +?"""
+    return rows.all(sql, (limit,))
+
+
 def people_called(rows: Rows, name: str) -> set[PersonId]:
     """Everybody who ever spoke under that name; for the owner, who may know all names, so without a scope."""
     sql = "SELECT DISTINCT person_id FROM messages WHERE role = 'user' AND person_id IS NOT NULL AND speaker = ?"

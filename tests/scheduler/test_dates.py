@@ -172,5 +172,9 @@ def test_on_discord_a_time_is_a_timestamp_with_its_end() -> None:
     assert stamped == "on <t:1772539200:f>–<t:1772542800:t>, <t:1772539200:R>"
     over = at + timedelta(hours=4)  # after midnight
     told = [moment_words(at, now, "Asia/Tokyo", code, ends=over) for code in ("en", "de", "ja")]
-    assert [each.partition(" – ")[2] for each in told] == ["Wed, Mar 4, 1:00 AM", "Mi., 4.3., 01:00", "3月4日(水) 01:00"]
+    assert [each.partition(" – ")[2] for each in told] == [
+        "Wed, Mar 4, 1:00 AM",
+        "Mi., 4.3., 01:00",
+        "3月4日(水) 01:00",
+    ]
     assert "–<t:1772553600:f>, " in moment_words(at, now, "Asia/Tokyo", "en", ends=over, stamped=True)

@@ -58,9 +58,10 @@ async def test_a_stranger_is_told_a_code_once_and_is_let_in_by_it(t: Live) -> No
     assert f"(<@{t.ana.id}>) is now allowed" in approved.shown.text
     await t.ana.direct.wait_for_bot(lambda m: "You can talk to me now" in m.text)
     refused(await t.olga.command("owner pair approve", {"code": code}), "no open request with this code")
-    assert "allowed by" in (await t.olga.command("owner people list")).text
+    assert "allowed with a code by" in (await t.olga.command("owner people list")).text
 
     await t.talk(t.ana, t.ana.direct, "hello", "Hello Ana.")
+    assert "; wrote only in private, last" in (await t.olga.command("owner people list")).text
     assert t.rows("SELECT trust FROM messages WHERE role = 'user' AND content = 'hello'") == [(2,)]
     assert SECRET not in json.dumps([request.body for request in t.model.requests])
 
@@ -173,7 +174,7 @@ async def test_roles_and_servers_are_shut_out_and_let_in_where_they_are(t: Live)
     assert "Talk to me" in (await t.ana.command("help")).text, "a role counts in its own server only"
     listed = (await t.olga.command("owner people list")).text
     assert f"<@&{muted.id}>" in listed
-    assert f"server `{elsewhere.id}`: blocked by <@{t.olga.id}> with a command, " in listed
+    assert f"server `{elsewhere.id}`: blocked with a command by <@{t.olga.id}>, " in listed
     t.guild.change(t.ana, roles=[])
     await t.olga.command("owner people forget", {"who": f"discord:guild:{elsewhere.id}"})
     await t.talk(t.ana, t.general, "<@bot> now?", "Yes.")

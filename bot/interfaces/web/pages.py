@@ -27,6 +27,7 @@ from bot.services.people.tasks import TaskRow, as_tree, typed_due
 from bot.services.registry import Operation
 from bot.services.results import Result
 from bot.services.system.jobs import JobRow
+from memory.erasure.personal_tables import ERASED
 from memory.permission_requests import Status
 from memory.queue import inbox
 from memory.store.ids import MessageId, text_mark
@@ -159,7 +160,7 @@ async def people(ctx: Context) -> Response:
     return ctx.page(
         "people.html", title=_("People"), listed=listed, kept=kept,
         held=await ctx.kept(kept) if isinstance(kept, PersonCounts) else [],
-        names={each.subject: each.name for each in listed if each.name}, **done,
+        names={ERASED: _(ERASED)} | {each.subject: each.name for each in listed if each.name}, **done,
     )  # fmt: skip
 
 

@@ -147,8 +147,8 @@ class PersonRow(Row):
         if self.until is not None:
             said = gettext_noop("until {until}")
         elif self.at is not None:
-            code = gettext_noop("by {by} with a code, {at}")
-            said = code if self.via == "code" else gettext_noop("by {by} with a command, {at}")
+            code = gettext_noop("with a code by {by}, {at}")
+            said = code if self.via == "code" else gettext_noop("with a command by {by}, {at}")
         else:
             said = gettext_noop("in the configuration")
         return f"{_(self.state)} {self.told(markup, said, by=markup.person(self.by))}"
@@ -157,6 +157,8 @@ class PersonRow(Row):
         if self.last is None:
             return ""
         last = markup.time(self.last)
+        if not self.messages:
+            return _("wrote only in private, last {last}", last=last)
         return ngettext("{count} message, last {last}", "{count} messages, last {last}", self.messages, last=last)
 
 
@@ -309,7 +311,8 @@ class Access:
     )
     def list_people(self, rows: Rows, caller: Caller) -> Listing[PersonRow]:
         waiting, ruled = admission_and_pairing.waiting(rows, self.clock()), admission_and_pairing.rules(rows)
-        spoke = {
+        private = messages.private_speakers(rows, _SPEAKERS) if caller.scope.audience == OWNER else []
+        spoke = {row["person_id"]: {"name": row["speaker"] or "", "last": row["last"]} for row in private} | {
             row["person_id"]: {"name": row["speaker"] or "", "messages": row["n"], "last": row["last"]}
             for row in messages.speakers(rows, caller.scope, _SPEAKERS)
         }
@@ -372,6 +375,7 @@ class Access:
         self.rules.pop(who, None)
         self.resume()
         if not ruled and not waited:
+            _required(who)
             hint = _(" It is in the configuration; change it there.") if who in self.configured else ""
             words = _("No command has allowed or blocked them, and they have no open request.{hint}", hint=hint)
             raise UserError(words)

@@ -261,6 +261,7 @@ def test_people_are_counted_by_what_a_scope_may_know_of_them(tx: Tx) -> None:
     assert known(Scope(GUILD)) == [(BOB, "Bob", 1), (ANN, "Annie", 2)]
     assert known(Scope(OWNER)) == [(BOB, "Bob", 1), (ANN, "Ann", 3)]
     assert known(Scope(private)) == [(ANN, "Secret Ann", 1)]
+    assert [(row["person_id"], row["speaker"]) for row in messages.private_speakers(tx, 10)] == [(ANN, "Secret Ann")]
     plan = tx.all("EXPLAIN QUERY PLAN SELECT count(*) FROM messages WHERE role = 'user' AND deleted_at IS NULL "
                   "AND person_id IS NOT NULL AND audience = 'x' GROUP BY person_id")  # fmt: skip
     assert "messages_said" in plan[0]["detail"]
