@@ -58,6 +58,11 @@ def date_words(day: date) -> str:
     return _dated(_words(language()), "date", day)
 
 
+def long_date(code: str, *days: date) -> str:
+    """A date, or a first and a last one, in a sentence of a language: "November 26, 2026", "26. November 2026"."""
+    return " – ".join(dict.fromkeys(_dated(_words(code), "long_date", day) for day in days))
+
+
 def clock_words(moment: datetime, zone: str) -> str:
     """A time in a zone with its date: "Thu, Nov 26, 2026, 9:00 AM", "Do., 26.11.2026, 09:00"; of `DAY_END` the date."""
     there, words = moment.astimezone(zone_of(zone)), _words(language())

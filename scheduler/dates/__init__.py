@@ -1,18 +1,40 @@
 """Times as people say them, in English, German and Japanese: "in 20 minutes", "morgen um 9", "毎週月曜日の8時"."""
 
-from scheduler.dates.dialog_times import alone, coming, corrected, later, past_days, try_find, without_end
+from scheduler.dates.dialog_times import (
+    alone,
+    coming,
+    coming_days,
+    corrected,
+    is_at,
+    keeps_times,
+    later,
+    moved_to,
+    past_days,
+    replaced,
+    span,
+    try_find,
+    without_due,
+    without_end,
+)
 from scheduler.dates.parser import FoundTime, find_when, read_when, shown
 
 __all__ = [
     "FoundTime",
     "alone",
     "coming",
+    "coming_days",
     "corrected",
     "find_when",
+    "is_at",
+    "keeps_times",
     "later",
+    "moved_to",
     "past_days",
     "read_when",
+    "replaced",
     "shown",
+    "span",
     "try_find",
+    "without_due",
     "without_end",
 ]

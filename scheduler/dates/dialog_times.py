@@ -11,6 +11,7 @@ from scheduler.dates.parser import MORNING, FoundTime, find_when, grammar, moved
 from scheduler.triggers import DateTrigger, RecurrenceTrigger, next_run
 
 _HALF_A_DAY = timedelta(hours=12)
+_WORD = re.compile(r"[^\W_]+")
 _CLOCK_MARK = r"[:.]\d\d(?: ?[ap]m)?|時(?:半|\d{1,2}分)?| ?[ap]m| ?uhr|"
 _FROM_TO = (
     rf"(?i)(?:\b(?:from|von|at|um) )?(?<![0-9A-Za-z:.-])(?P<hour>\d{{1,2}})(?P<mark>{_CLOCK_MARK})"
@@ -39,6 +40,12 @@ def alone(said: str, now: datetime, code: str) -> str:
     return next((text for text, found in times if found and not any(map(str.isalnum, found.left))), "")
 
 
+def span(said: str, code: str) -> str:
+    """How long it is until a time from now: "in 5 minutes" is "5 minutes"."""
+    begin, end = grammar(code).alone[0].split("{}")
+    return said.removeprefix(begin).removesuffix(end)
+
+
 def corrected(said: str, was: str, now: datetime, code: str) -> str:
     """The words of a time said instead of another one: an hour alone is of the same day, a day alone keeps the hour,
     a number alone its unit. Empty where they are no time."""
@@ -53,6 +60,39 @@ def corrected(said: str, was: str, now: datetime, code: str) -> str:
         return alone(days.sub(day[0], was, 1), now, code)  # another day of the week, as often as before
     kept = f"{when} {grammar(code).alone[1].format(f'{before:%H:%M}')}" if before else ""
     return alone(kept if new.dated else moved(was, new.said, code), now, code) or when
+
+
+def replaced(said: str, text: str, code: str) -> str | None:
+    """A text with the day and the time of day that are said instead of its own; None if something else is said, too.
+
+    An hour alone is of the same half of the day, a day alone of the same month. Empty unless the text names exactly one
+    of each kind that is said.
+    """
+    left, known = said, {*_WORD.findall(text.casefold())}
+    for pattern in grammar(code).replaceable:
+        new, old = list(pattern.finditer(said)), list(pattern.finditer(text))
+        left = pattern.sub(" ", left)
+        if new and len(new) == len(old) == 1:
+            named = [name for name, words in new[0].groupdict().items() if words]
+            part = "part" if named == ["part"] and old[0]["part"] else 0
+            text = f"{text[: old[0].start(part)]}{new[0][part]}{text[old[0].end(part) :]}"
+        elif new:
+            text = ""
+    more = {*_WORD.findall(grammar(code).beside.sub(" ", left.casefold()))} - known
+    return None if left == said or more else text
+
+
+def keeps_times(old: str, new: str, code: str) -> bool:
+    """Whether a text names as many days and times of day as another one."""
+    return all(len(each.findall(new)) >= len(each.findall(old)) for each in grammar(code).replaceable)
+
+
+def coming_days(begin: str, end: str, now: datetime, code: str) -> tuple[date, date | None]:
+    """The days of two times that come next, the second after the first; today for a first one that is none."""
+    today = now.replace(hour=min(now.hour, 4), minute=0)
+    first = coming(begin, today, code) or today
+    last = coming(end, first, code)
+    return first.date(), last.date() if last else None
 
 
 def past_days(text: str, now: datetime, code: str) -> tuple[list[date], str]:
@@ -87,6 +127,27 @@ def later(said: str, was: datetime, now: datetime, code: str, about: str) -> dat
         return datetime.combine(was.date(), moment.time(), was.tzinfo)
     in_days = moment.time() == now.time()  # "in 3 days" is a day alone, too
     return datetime.combine(moment.date(), was.time(), was.tzinfo) if in_days else moment
+
+
+def moved_to(said: str, was: datetime, now: datetime, code: str, about: str, *, by: bool) -> datetime | None:
+    """The new time of what was planned, moved by a span or to a time; the next such time, if today's is over."""
+    at = coming(said, was, code) if by else later(said, was, now, code, about)
+    return coming(said, now, code) if at and at <= now else at
+
+
+def is_at(said: str, planned: datetime, now: datetime, code: str, about: str) -> bool:
+    """Whether these words name the time for which something is planned."""
+    at = later(said, planned, now, code, about)
+    return at is not None and abs(at - planned) < timedelta(minutes=1)
+
+
+def without_due(text: str, due: re.Match[str], now: datetime, code: str) -> tuple[str, str]:
+    """A text without its due time, which begins the group "when", and the words of that time; none if they are none."""
+    found = try_find(due["when"], now, code)
+    said = "" if found is None else found.said if any(map(str.isalnum, found.left)) else due["when"]
+    if not said or not due["when"].startswith(said):
+        return text, ""
+    return " ".join(f"{text[: due.start()]}{due['when'].removeprefix(said)}{text[due.end() :]}".split()), said
 
 
 def without_end(said: str) -> tuple[str, str]:

@@ -70,6 +70,9 @@ class Grammar:
         self.spans, self.dates, self.times = (
             tuple(self._said(each) for each in data[name]) for name in ("spans", "dates", "times")
         )
+        self.beside = self._said(data["beside"])
+        self.replaceable = tuple(self._said(data[each]) for each in ("named_day", "named_clock"))
+        """The day and the time of day that a text names, each with the part that may change alone."""
         self.past_days = tuple((self._said(pattern), *changes) for pattern, *changes in data["past_days"])
         self.figures, self.days, self.parts, self.repeats = (
             tuple((self._said(pattern), rule) for pattern, rule in data[name])

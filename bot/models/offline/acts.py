@@ -12,8 +12,8 @@ from bot.models.offline.facts import Fact, Fit, Question, clauses, fit, misspelt
 from bot.models.offline.intents import STATEMENT, Intent, Parser
 from bot.models.offline.language import LONGEST, detect
 from bot.models.offline.turn import Context, Lines, Record
-from scheduler.dates import coming, later, try_find
-from scheduler.times_in_words import time_words
+from scheduler.dates import coming, is_at, moved_to, try_find
+from scheduler.times_in_words import long_date, time_words
 from sources.text import one_line
 
 _NEWEST, _MOST_LISTED, _MOST_SAID, _MOST_ROWS, _DAYS_AHEAD = 50, 30, 12, 40, 31
@@ -35,7 +35,7 @@ def _say(intent: Intent, context: Context) -> Lines:
     """The answer of intents that need no call and have no act in `_ACTS`: small talk, the clock, a question back."""
     now, language, say = context.turn.now, context.language, context.language.say
     weekday, time = say("weekdays").split()[(now.weekday() + intent.number) % 7], time_words(now, language.code)
-    clock = {"time": time, "zone": context.turn.zone, "weekday": weekday, "day": language.day(now)}
+    clock = {"time": time, "zone": context.turn.zone, "weekday": weekday, "day": long_date(language.code, now)}
     given = {"text": intent.text, "count": intent.number, "limit": LONGEST, "help": say("help")}
     said = say(intent.name or intent.act, name=context.turn.request.agent or "Carina", **clock, **given)
     return Lines(said, friendly=intent.act in ("talk", "statement"), beyond=intent.name in ("cannot", "too_long"))
@@ -208,7 +208,7 @@ def _look_back(intent: Intent, context: Context) -> Lines:
     heard = [hit for hit in heard if context.language.stems(intent.text) & context.language.stems(hit.text)] or heard
     newest = sorted(heard, key=lambda hit: hit.order)[-_MOST_SAID:]
     phrase = "talked_none" if not heard else "talked_last" if len(heard) > len(newest) else "talked"
-    lines = [context.language.say(phrase, span=" – ".join(dict.fromkeys(map(context.language.day, (first, last)))))]
+    lines = [context.language.say(phrase, span=long_date(context.language.code, first, last))]
     for hit in newest:
         at, day = hit.at and hit.at.astimezone(context.turn.now.tzinfo), "%m-%d " if first != last else ""
         when = f"{at.strftime(day)}{time_words(at, context.language.code)} " if at else ""
@@ -270,7 +270,7 @@ def _keep(intent: Intent, context: Context, **more: int) -> Lines:
         if event.at is None:
             return _say(Intent("not_found", context.language.say("quote", text=intent.other)), context)
         begins, ahead = event.at.astimezone(context.turn.now.tzinfo), at - context.turn.now
-        day = f"{context.language.day(begins)}, " * (ahead >= timedelta(hours=12))
+        day = f"{long_date(context.language.code, begins)}, " * (ahead >= timedelta(hours=12))
         text = intent.text or f"{event.text} ({day}{time_words(begins, context.language.code)})"
         intent = intent._replace(text=text, when=(begins - ahead).isoformat(), other="")
     for row in rows if tool == "events" else ():
@@ -346,11 +346,9 @@ def _named(what: str, rows: list[Record], context: Context) -> list[Record]:
     if not stems:  # "it" is no name, but may be a title
         return [row for row in rows if what.casefold() in ("", row.text.casefold())]
     found = [row for row, count in zip(rows, _counts(stems, rows, context), strict=True) if count == len(stems)]
-    now, code, then = context.turn.now, context.language.code, list[Record]()
+    now, code = context.turn.now, context.language.code
     due = None if found else try_find(what, now, code)
-    for row in rows:
-        at = later(due.said, row.at, now, code, row.text) if due and row.at else None
-        then += [row] if at and row.at and abs(at - row.at) < timedelta(minutes=1) else []
+    then = [row for row in rows if due and row.at and is_at(due.said, row.at, now, code, row.text)]
     exact = [row for row in found if row.text.casefold() == what.casefold()]
     return _named(due.rest, then, context) if due else exact or found
 
@@ -365,8 +363,7 @@ def _move(intent: Intent, row: Record, context: Context) -> Lines:
     """Move an item to its new time, once; a repeating event stays. The person's choices for it are kept."""
     now, code = context.turn.now, context.language.code
     was = (row.at or now).astimezone(now.tzinfo)  # a due reminder has no time of its own
-    at = coming(intent.when, was, code) if intent.name == "by" else later(intent.when, was, now, code, row.text)
-    at = coming(intent.when, now, code) if at and at <= now else at  # the next such time, if today's is over
+    at = moved_to(intent.when, was, now, code, row.text, by=intent.name == "by")
     if at is None or (row.rule and row.kind == "events"):
         return _say(Intent("cannot_move"), context)
     if how := context.language.data["moves"].get(row.kind):

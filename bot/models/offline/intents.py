@@ -11,7 +11,8 @@ from msgspec import Struct
 from bot.models.offline.facts import clauses
 from bot.models.offline.language import LONGEST, Language, detect
 from memory.store.errors import StoreError
-from scheduler.dates import alone, coming, corrected, find_when, past_days, try_find, without_end
+from scheduler import dates
+from scheduler.times_in_words import long_date
 
 _LONGEST_UNASKED = 300  # a statement that is kept without a request is short; nobody's essay is mined
 _LONGEST_ITEM, _MOST_MISSPELT = 60, 4  # characters of a list item; words among which a misspelled one is searched
@@ -97,13 +98,12 @@ class Parser(Struct, frozen=True):
 
     def _following(self, text: str, before: Sequence[str]) -> tuple[Intent, ...]:
         """The intents of a message that follows others: an answer to a question, one thing more, a correction."""
-        messages, begins, rewrite = self._earlier(before), self.language.begins, self.language.rewrite
+        messages, begins = self._earlier(before), self.language.begins
         reader, told, asked = last = next(messages)
         while asked and all(each.act in ("ask", *_LISTS) for each in asked):  # what is asked about stays the topic
             reader, told, asked = next(messages, (reader, "", ()))
-        stated = (each.text or told.strip(_TRAILING) for each in asked if each.act in (*_KEPT, STATEMENT.act))
-        if said := next(filter(None, (begins("instead", rewrite("bare", f"{each}\n{text}")) for each in stated)), None):
-            return (Intent("remember", said["what"].strip(_TRAILING), other=said["old"] or ""),)
+        if said := (asked and self._retimed(asked[-1], text)) or self._restated(asked, told, text):
+            return (said,)
         yes = begins("yes", text) and not text.endswith(("?", "？"))
         undone = self.sentence(text).name == "undo" and all(each.act != "ask" for each in last[2])
         question = next((each for each in asked if each.name in self.language.data["questions"]), None)
@@ -124,7 +124,7 @@ class Parser(Struct, frozen=True):
                 return (Intent("say", name="forget_not"),)
             case Intent() if new := self._corrected(earlier, text):
                 return (new,)
-            case Intent("statement") if "\n" not in rewrite("amend", f"{told}\n{text.strip(_TRAILING)}"):
+            case Intent("statement") if "\n" not in self.language.rewrite("amend", f"{told}\n{text.strip(_TRAILING)}"):
                 return (_UNCHANGED,)
             case Intent("remind" | "task" | "event" | "move") if begins("meant", text) or begins("no", text):
                 return (_UNCHANGED,) if self.sentence(text).act in _IDLE else ()
@@ -165,16 +165,30 @@ class Parser(Struct, frozen=True):
         planned = kept.act in self.language.data["keeps"] or (kept.act, kept.name) == ("move", "")
         meant = planned or kept.act in _KEPT or kept.name == "offer_task"
         what = found["what"].strip(_ASKED) if meant and (found := self.language.begins("meant", said)) else ""
-        if planned and (when := corrected(what, kept.when, self.now, self.language.code)):
-            begin, end = self.language.say("in", text="\n").split("\n")
-            old, new = (each.removeprefix(begin).removesuffix(end) for each in (kept.when, when))
+        if planned and (when := dates.corrected(what, kept.when, self.now, self.language.code)):
+            old, new = (dates.span(each, self.language.code) for each in (kept.when, when))
             text = kept.text.replace(old, new) if kept.name == "timer_set" else kept.text
             return kept._replace(text=text, when=when, other="", instead=kept.text)
         text = self.language.rewrite("amend", f"{kept.text}\n{said.strip(_TRAILING)}")
-        if not what or "\n" in text or kept.act == "move" or not _is_subject(self.sentence(what)):
+        same = "\n" in text or not dates.keeps_times(kept.text, text, self.language.code)
+        if not what or same or kept.act == "move" or not _is_subject(self.sentence(what)):
             return None
         fact = Intent("remember", text, other=kept.text)
         return fact if kept.act in _KEPT else kept._replace(text=text, instead=kept.text)
+
+    def _retimed(self, kept: Intent, said: str) -> Intent | None:
+        """A fact with the day or time of day that is said instead; unchanged if it is not clear instead of which."""
+        meant = self.language.begins("meant", said) if kept.act in _KEPT else None
+        text = dates.replaced(meant["what"], kept.text, self.language.code) if meant else None
+        return Intent("remember", text, other=kept.text) if text else None if text is None else _UNCHANGED
+
+    def _restated(self, asked: Sequence[Intent], told: str, text: str) -> Intent | None:
+        """A fact as it is said instead, with all its times."""
+        for fact in (each.text or told.strip(_TRAILING) for each in asked if each.act in (*_KEPT, STATEMENT.act)):
+            said = self.language.begins("instead", self.language.rewrite("bare", f"{fact}\n{text}"))
+            if said and (said["what"] in text or dates.keeps_times(said["old"], said["what"], self.language.code)):
+                return Intent("remember", said["what"].strip(_TRAILING), other=said["old"])
+        return None
 
     def _intents(self, text: str) -> list[Intent]:
         """The intents by sentence; a fragment, the lines of a list and a correction belong to what they follow."""
@@ -188,7 +202,7 @@ class Parser(Struct, frozen=True):
             unended = last.act == "remember" and last.text in before and self.language.search("open", last.text)
             listed = (listing or line.endswith((":", "："))) and len(item) <= _LONGEST_ITEM and _is_subject(intent)
             goes_on = (unsaid or unended) and self.sentence(joined).act in _KEPT
-            if found and (new := self._corrected(last, said)):
+            if found and (new := self._retimed(last, said) or self._corrected(last, said)) not in (None, _UNCHANGED):
                 found[-1], before = new._replace(other=last.other, instead=last.instead), said
             elif before.endswith("\n") and (listed or goes_on):
                 found[-1], before, listing = self.sentence(joined), joined, True
@@ -242,11 +256,9 @@ class Parser(Struct, frozen=True):
         match act:
             case "list" | "say" if "when" in groups:
                 begin, end = (self.language.rewrite("feasts", groups.get(each, "")) for each in ("from", "when"))
-                today = self.now.replace(hour=min(self.now.hour, 4), minute=0)
-                first = coming(begin, today, self.language.code) or today
-                day = coming(end, first, self.language.code)
-                days = (day.date() - first.date()).days + (act == "list") if day else 0
-                text = " – ".join(self.language.day(each) for each in (first if begin else None, day) if each)
+                first, day = dates.coming_days(begin, end, self.now, self.language.code)
+                text = long_date(self.language.code, *filter(None, (first, day)["from" not in groups :]))
+                days = (day - first).days + (act == "list") if day else 0
                 return Intent(act, text, rest, number=days) if day else None
             case "say" | "talk" | "known" | "statement" | "list" | "unclear":
                 days = next((int(each[4:]) for each in groups if each[:4] == "days"), 0)
@@ -305,7 +317,7 @@ class Parser(Struct, frozen=True):
     def _look_back(self, sentence: str) -> Intent | None:
         """What was said on some days, possibly about a topic; None if the day is not understood."""
         today, language = self.now.date(), self.language
-        days, rest = past_days(sentence, self.now, language.code)
+        days, rest = dates.past_days(sentence, self.now, language.code)
         topic = " ".join(word for word in language.content_words(rest) if word not in language.words("filler"))
         if not days and topic:
             return None
@@ -315,19 +327,15 @@ class Parser(Struct, frozen=True):
     def task(self, what: str) -> Intent:
         """A task, with its due date if one is given ("by friday")."""
         due = self.language.search("due", what)
-        if due and (found := try_find(due["when"], self.now, self.language.code)):
-            said = found.said if any(map(str.isalnum, found.left)) else due["when"]
-            left = f"{what[: due.start()]}{due['when'].removeprefix(said)}{what[due.end() :]}"
-            title = " ".join(left.split()).strip(f"{_ASKED},:、")
-            if title and due["when"].startswith(said):
-                return Intent("task", title, when=said)
-        return Intent("task", what)
+        left, when = dates.without_due(what, due, self.now, self.language.code) if due else (what, "")
+        title = left.strip(f"{_ASKED},:、")
+        return Intent("task", title, when=when) if title and when else Intent("task", what)
 
     def _timed(self, act: str, said: str, sentence: str) -> Intent:
         """An intent with a time; a missing time or subject is asked for."""
-        said, ends = without_end(said) if act == "event" else (said, "")
+        said, ends = dates.without_end(said) if act == "event" else (said, "")
         try:
-            found = find_when(said, self.now, str(self.now.tzinfo), self.language.code)
+            found = dates.find_when(said, self.now, str(self.now.tzinfo), self.language.code)
         except StoreError:  # a day that does not exist: the tool says so
             return Intent(act, said, when=said, other=ends)
         if found is None:
@@ -341,7 +349,7 @@ class Parser(Struct, frozen=True):
 
     def _time_alone(self, said: str) -> str:
         """The time phrase, if the text contains nothing else."""
-        return alone(said.strip(_ASKED), self.now, self.language.code)
+        return dates.alone(said.strip(_ASKED), self.now, self.language.code)
 
 
 def _is_meant(spelt: Intent, said: Intent) -> bool:

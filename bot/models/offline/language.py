@@ -9,7 +9,6 @@ import re
 import tomllib
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -89,10 +88,6 @@ class Language:
         if isinstance(text, dict):
             text = text["one" if filled["count"] == 1 else "other"]
         return str(text).format(**filled)
-
-    def day(self, day: date) -> str:
-        months = self.say("months").split()
-        return self.say("date", day=day.day, month=months[day.month - 1], number=day.month, year=day.year)
 
     def _patterns(self, section: str, name: str) -> tuple[tuple[re.Pattern[str], str], ...]:
         """The patterns of one name, each with its replacement; those of `begin` match at a sentence's beginning."""

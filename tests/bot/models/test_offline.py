@@ -3,6 +3,7 @@
 import re
 import tomllib
 from datetime import UTC, datetime
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -136,6 +137,23 @@ def test_what_somebody_wants_is_understood(code: str, row: list[str]) -> None:
 def test_what_is_missing_is_filled_in_and_corrected_by_what_is_said_next(code: str, row: list[str]) -> None:
     *before, text, meant = row
     assert [shown(each) for each in Parser(detect(text, code), NOW).parse(text, before)] == [meant]
+
+
+@pytest.mark.parametrize("code", CODES.values())
+def test_a_corrected_day_or_time_replaces_the_only_one_of_a_fact_and_nothing_else(code: str) -> None:
+    table = tomllib.loads((Path(__file__).parent / "offline" / "corrections.toml").read_text("utf-8"))[code]
+    noted = {"en": "remember that {}", "de": "merk dir: {}", "ja": "{}と覚えて"}[code]
+    kept = list(table["alone"]) + [(fact, said, "") for fact, said in table["unclear"]]
+    for fact, day, clock in product(table["facts"], table["days"], table["clocks"]):
+        at = re.sub(r"(?<= ).*", "", clock) if " " in clock else ""
+        told = fact.format(day=day, clock=clock)
+        kept += [(told, said, fact.format(day=new, clock=clock)) for said, new in table["new_days"]]
+        kept += [(told, said, fact.format(day=day, clock=f"{at}{new}")) for said, new in table["new_clocks"]]
+        kept += [(told, said, fact.format(day=new, clock=f"{at}{hour}")) for said, new, hour in table["both"]]
+    for told, said, then in kept:
+        (intent,) = Parser(language(code), NOW).parse(said, [noted.format(told)])
+        assert (intent.act, intent.text) in (("remember", then), ("say", then), ("talk", then)), (told, said)
+        assert then or intent.name in ("unchanged", "ack")
 
 
 @rows("facts")
