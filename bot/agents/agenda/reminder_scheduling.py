@@ -138,22 +138,29 @@ def elsewhere(notices: Notices) -> str:
     return gettext_lazy("I'll tell you at the terminal, in `carina chat`, not here.")
 
 
-def postpone(tx: Tx, reminder: Reminder, minutes: int, until: str, zone: str, now: datetime) -> tuple[datetime, bool]:
-    """Snooze a reminder that went off, for so many minutes or until a time in words; or move one that did not go off
-    yet, if the words name a time and no span, which could only be meant from when it rings.
+def postpone(
+    tx: Tx, reminder: Reminder, until: str | timedelta, zone: str, now: datetime, *, commanded: bool
+) -> tuple[datetime, bool]:
+    """Snooze a reminder that went off, for a span or until a time in words; or move one that did not go off yet, if
+    the words name a time: a span could only be meant from when it rings.
 
-    Gives the new time, and whether it was moved. Raises Refused.
+    Gives the new time, and whether it was moved. Raises Refused, which says how a command moves it, or else words.
     """
-    at = now + timedelta(minutes=minutes)
-    if until:
-        at = triggers.require(read_when(until, now, zone, reminder.text), now)
+    if isinstance(until, timedelta):
+        at, span = now + until, True
+    else:
+        at, span = triggers.require(read_when(until, now, zone, reminder.text), now), is_span(until, now, zone)
     later = jobs.get(tx, job_id(reminder.id, "later"))
     snoozed = reminder.told_key and later is not None and later.next_at is not None
     ahead = reminder.status is Status.WAITING and not snoozed
-    if ahead and (not until or is_span(until, now, zone)):
+    if ahead and span:
+        if commanded:
+            raise Refused(
+                "“{text}” hasn't gone off yet, so it can't be snoozed. To move it, give a time as “until”.",
+                text=reminder.text,
+            )
         raise Refused(
-            "“{text}” hasn't gone off yet, so it can't be snoozed. To move it, say until when, such as “until tomorrow "
-            "at 9”.",
+            "“{text}” hasn't gone off yet, so it can't be snoozed. To move it, say “move {text} to tomorrow at 9”.",
             text=reminder.text,
         )
     snooze(tx, reminder, at, now)

@@ -271,8 +271,8 @@ class RemindersTool(AgendaTool[ReminderArguments]):
         data = _reminder_data(reminder)
         match arguments.operation:
             case "snooze":
-                given = arguments.minutes, arguments.when
-                at, moved = reminder_scheduling.postpone(tx, reminder, *given, zone, context.now)
+                until = arguments.when or timedelta(minutes=arguments.minutes)
+                at, moved = reminder_scheduling.postpone(tx, reminder, until, zone, context.now, commanded=False)
                 data |= {"at": to_text(at)}
                 done = f"{'moved to' if moved else 'it comes again at'} {on_clocks(at, zone)}"
             case "done":

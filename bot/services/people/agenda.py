@@ -232,7 +232,9 @@ class Agenda(ZonedService, frozen=True):
         until: _Until = "",
     ) -> str:
         found, zone, now = self._reminder(tx, caller, reminder), self.zone_of(tx, caller), self.clock()
-        at, moved = reminder_scheduling.postpone(tx, found, minutes, until, zone, now)
+        at, moved = reminder_scheduling.postpone(
+            tx, found, until or timedelta(minutes=minutes), zone, now, commanded=True
+        )
         if moved:
             return _("Moved to {when}: {text}", when=moment_text(at), text=found.text)
         return _("I'll remind you on {when}: {text}", when=moment_text(at), text=found.text)

@@ -33,6 +33,7 @@ from memory.store.database import Tx
 from memory.store.ids import GroupId, InboxId, MessageId, PlaceId, RequestId
 from memory.store.records import replace
 from memory.store.row_mapper import UnreadableRow
+from sources import api
 from tests.memory.parts import (
     ANN,
     BOB,
@@ -349,6 +350,10 @@ def test_places_and_people_go_by_the_names_that_whoever_asks_may_know(tx: Tx) ->
         assert identities.person_called(tx, ANN, scope) == person
         direct = f"the direct messages with {person}" if person else "discord:user:ann"  # she never wrote there
         assert identities.place_named(tx, PlaceId("discord:user:ann"), scope) == direct
+    theirs = api.place_of("shop", "grp_1", "Anchor", "zoe")
+    inbox.note_place(tx, notification(3, place=theirs), NOON)
+    assert identities.place_named(tx, theirs.id, Scope(OWNER)) == "the direct messages with zoe (shop)"
+    assert identities.place_named(tx, theirs.id, Scope(GUILD)) == theirs.id
 
 
 def test_a_file_is_shown_with_its_message_to_those_who_may_see_it(tx: Tx) -> None:

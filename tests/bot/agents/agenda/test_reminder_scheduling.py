@@ -296,7 +296,7 @@ async def test_without_a_model_an_event_is_moved_and_found_and_every_timer_ends_
         (
             ("remind me tomorrow at 9 to call mum", "I'll remind you"),
             ("done", "I didn't do anything with it"),
-            ("snooze it", "I found nothing for that here"),
+            ("snooze it", "No reminder has gone off"),
             ("remind me in 30 seconds to blink", "I'll remind you"),
             ("", "⏰ blink"),
             ("snooze it for 5 minutes", ": blink."),
@@ -345,7 +345,7 @@ async def test_without_a_model_an_event_is_moved_and_found_and_every_timer_ends_
                 ":\n- take the card – on <t:1795770000:f>, <t:1795770000:R>\n- dentist (11:00 AM) – ",
             ),
             ("move the dentist to 9", "Moved, now"),
-            ("cancel all my reminders", "Should I cancel all of these?\n- take the card – "),
+            ("cancel all my reminders", "I can't bring them back afterwards.\n- take the card – "),
             ("yes", "Canceled: take the card.\nCanceled: dentist (11:00 AM)."),
             ("cancel all my reminders", "You have no reminders that I may mention here."),
         ),
@@ -363,7 +363,7 @@ async def test_without_a_model_an_event_is_moved_and_found_and_every_timer_ends_
             ("taxes are done", "Done: do taxes."),
             ("don't forget the milk", "Added to your tasks: milk."),
             ("don't forget to call mum tomorrow at 9", "I'll remind you"),
-            ("cancel them all", "Should I cancel all of these?\n- eat – "),
+            ("cancel them all", "I can't bring them back afterwards.\n- eat – "),
             ("no", "All right."),
             ("what are my reminders?", "- call mum – "),
         ),
@@ -378,7 +378,7 @@ async def test_without_a_model_an_event_is_moved_and_found_and_every_timer_ends_
             ("vergiss die Milch nicht", "Zu deinen Aufgaben hinzugefügt: Milch."),
             ("vergiss nicht, Brot zu kaufen", "hinzugefügt: Brot kaufen."),
             ("erinnere mich um 20 Uhr ans Essen", "Ich erinnere dich"),
-            ("lösch alle", "Soll ich das alles streichen?\n- Essen – "),
+            ("lösch alle", "Zurückholen kann ich es danach nicht.\n- Essen – "),
             ("ja", "Gestrichen: Essen.\nGestrichen: Zahnarzt (15:00)."),
         ),
         (
@@ -391,7 +391,7 @@ async def test_without_a_model_an_event_is_moved_and_found_and_every_timer_ends_
             ("税金は終わった", "完了しました：税金"),
             ("牛乳を忘れないで", "タスクに追加しました：牛乳。"),
             ("20時に夕食とリマインドして", "お知らせします"),
-            ("リマインダーを全部キャンセルして", "これを全部取り消しますか？\n- 夕食"),
+            ("リマインダーを全部キャンセルして", "取り消すと元に戻せません。\n- 夕食"),
             ("はい", "「夕食」を取り消しました。\n「歯医者 (15:00)」を取り消しました。"),
         ),
         (
@@ -463,7 +463,9 @@ def test_a_snooze_comes_once_however_often_it_is_pressed(tx: Tx) -> None:
     says().remind(tx, firing(tx, kept))
     tx.run("UPDATE outbox SET status = 'sent'")
     for _ in range(3):
-        reminder_scheduling.postpone(tx, stored(tx, kept), 10, "", "UTC", NOW + timedelta(minutes=21))
+        reminder_scheduling.postpone(
+            tx, stored(tx, kept), timedelta(minutes=10), "UTC", NOW + timedelta(minutes=21), commanded=True
+        )
     due = tx.all("SELECT id, next_at FROM jobs WHERE id GLOB '*:later' OR id GLOB '*:again'")
     assert [row["next_at"] for row in due] == [to_text(NOW + timedelta(minutes=31))]
     says().remind(tx, firing(tx, kept, suffix="later"))
