@@ -23,7 +23,7 @@ from bot.services.people.opted_out_people import Choices
 from bot.services.people.person_erasure import Eraser
 from bot.services.people.personal_copy import readable
 from bot.services.people.privacy import WORDS, Export, FileCounts, FoundWords, OldCopy, Receipt, named
-from bot.services.results import Plain, Result
+from bot.services.results import Markdown, Plain, Result
 from memory.erasure import personal_tables
 from memory.folders import rows as folders
 from memory.folders.rows import Folder
@@ -47,6 +47,7 @@ from tests.bot.stage import SETUP, Service, Setting, running, talked, until
 from tests.bot.terminals import Begin, carina
 from tests.captured_logs import capture_logs
 from tests.personal_copies import files_in
+from texts import speaking
 
 WORD = "quetzalcoatl"
 DIRECT, FAR = direct(ANN), channel("far", of="elsewhere")
@@ -133,6 +134,13 @@ async def test_see_counts_each_store_in_words(service: Service) -> None:
     for store, count in counted.items():
         assert (f"- {WORDS[store][0]}: {count} ({WORDS[store][1]})" in lines) is (count > 0)
     assert WORD not in "\n".join(lines)
+
+
+def test_somebody_who_was_erased_is_named_in_the_reader_s_language() -> None:
+    for markup in (PLAIN, Markdown()):
+        assert markup.person(personal_tables.ERASED) == "somebody who was erased"
+        with speaking("de"):
+            assert markup.person(personal_tables.ERASED) == "jemand, dessen Daten gelöscht sind"
 
 
 def test_every_store_has_words() -> None:
