@@ -35,7 +35,7 @@ def _say(intent: Intent, context: Context) -> Lines:
     """The answer of intents that need no call and have no act in `_ACTS`: small talk, the clock, a question back."""
     now, language, say = context.turn.now, context.language, context.language.say
     weekday, time = say("weekdays").split()[(now.weekday() + intent.number) % 7], time_words(now, language.code)
-    clock = {"time": time, "zone": context.turn.zone, "weekday": weekday, "day": long_date(language.code, now)}
+    clock = {"time": time, "zone": now.tzname(), "weekday": weekday, "day": long_date(language.code, now)}
     given = {"text": intent.text, "count": intent.number, "limit": LONGEST, "help": say("help")}
     said = say(intent.name or intent.act, name=context.turn.request.agent or "Carina", **clock, **given)
     return Lines(said, friendly=intent.act in ("talk", "statement"), beyond=intent.name in ("cannot", "too_long"))

@@ -116,8 +116,8 @@ class Parser(Struct, frozen=True):
                 return (Intent("remember", old, "undo", other=newest),)
             case Intent("remind" | "task" | "event" | "remember" | "note") if undone:  # of several, a name says which
                 act = "forget" if earlier.act in _KEPT else "cancel"
-                several = [each.act for each in asked].count(earlier.act) > 1
-                return (Intent("say", name="undo") if several else Intent(act, earlier.text, "undo"),)
+                which = "\n".join(f"- {each.text}" for each in asked if each.act in ("remind", "task", "event", *_KEPT))
+                return (Intent("say", which, "which") if "\n" in which else Intent(act, earlier.text, "undo"),)
             case Intent("forget", name="") | Intent("cancel_all", "") if yes:  # to everything that was asked
                 return tuple(each._replace(other="sure") for each in asked if each.act == earlier.act)
             case Intent("forget", name="", other="") if begins("no", text):

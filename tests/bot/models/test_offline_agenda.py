@@ -41,16 +41,16 @@ TALKS: dict[str, list[tuple[str, str]]] = {
     ],
     "which of two": [
         ("remind me in 20 minutes to call mum. remind me in 50 minutes to buy milk", "buy milk"),
-        ("cancel that", "To take something back, say what it is"),
+        ("cancel that", "Which one do you mean? I changed nothing."),
         ("cancel the milk", "Canceled: buy milk."),
         ("my sister is Mia. my brother is Tom.", "Tom"),
-        ("undo", "I can't undo that"),
+        ("undo", "forget my dentist”:\n- my sister is Mia\n- my brother is Tom"),
     ],
     "two that are over": [
         ("add an event: dentist on Friday at 10:00", "dentist"),
         ("remind me in 3 minutes to call mum. remind me in 4 minutes to buy milk", "buy milk"),
         (LATER, "buy milk"),
-        ("undo", "To take something back, say what it is"),
+        ("undo", "Which one do you mean?"),
         ("what are my events?", "dentist"),
     ],
     "the rest of a message": [
