@@ -134,8 +134,8 @@ class Parser(Struct, frozen=True):
         """What becomes of a question, which may be in another language, by an answer; none if it is no answer."""
         match asked:
             case Intent("unclear", missing, "remind_when" | "event_when") if when := self._time_alone(text):
-                both = (f"{missing} {when}", f"{when} {missing}")
-                return tuple(each for each in map(reader.sentence, both) if each.act in ("remind", "event"))[:1]
+                both = map(reader.sentence, (f"{missing} {when}", f"{when} {missing}"))
+                return next(((each,) for each in both if each.act in ("remind", "event")), (asked,))
             case Intent("unclear", name="remind_what" | "event_what") if _is_subject(self.sentence(text)):
                 what = self._title(text.strip(_ASKED), "agenda_lead")
                 return (asked._replace(act=asked.name.removesuffix("_what"), text=what, name=""),) if what else ()
