@@ -22,7 +22,7 @@ from bot.agents.permissions.approval_requests import Terms
 from bot.agents.permissions.roles_and_rights import Action, Approver
 from bot.config import Config
 from bot.errors import UserError
-from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller
+from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller, Via
 from bot.services.names import unnamed
 from bot.services.registry import CHANGES, Arguments, Options, Param, Role, Suggestions, operation, suggestions
 from bot.services.results import ActionReport, Listing, Markdown, Markup, Row, report
@@ -375,7 +375,8 @@ class Access:
         self.rules.pop(who, None)
         self.resume()
         if not ruled and not waited:
-            _required(who)
+            if caller.via is not Via.DISCORD:  # where IDs are not typed
+                _required(who)
             hint = _(" It is in the configuration; change it there.") if who in self.configured else ""
             words = _("No command has allowed or blocked them, and they have no open request.{hint}", hint=hint)
             raise UserError(words)
