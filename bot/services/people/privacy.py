@@ -30,7 +30,7 @@ from memory.store.erasure_records import Erasure
 from memory.store.ids import PersonId
 from memory.store.logs import Log
 from sources.bluesky.identifiers import DID
-from texts import _, gettext_noop
+from texts import _, gettext_noop, source
 
 _SURE = gettext_noop(
     "Erase all of this, here and everywhere else? This cannot be undone. What you say later "
@@ -187,7 +187,9 @@ class Receipt(Result):
         """Files with words, then older copies; one line for each backup."""
         told = dict[str, tuple[str, str]]()
         for each in self.left:
-            told.setdefault(_backup(each.file), (_COPY_LEFT if each.copy else _LEFT, each.changed_at))
+            internal = source() != "terminal" and not each.copy  # its name has a raw ID
+            file = _("One of my files") if internal else _backup(each.file)
+            told.setdefault(file, (_COPY_LEFT if each.copy else _LEFT, each.changed_at))
         for copy in self.copies:
             told.setdefault(_backup(copy.file), (_OLDER, copy.at))
         searched = [_(_NONE_LEFT)] if self.words and not self.left else []

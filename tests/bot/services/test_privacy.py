@@ -1,6 +1,7 @@
 """Seeing, exporting, pausing and erasing what is kept about a person, in the running service."""
 
 import asyncio
+import contextvars
 import json
 import random
 import resource
@@ -47,7 +48,7 @@ from tests.bot.stage import SETUP, Service, Setting, running, talked, until
 from tests.bot.terminals import Begin, carina
 from tests.captured_logs import capture_logs
 from tests.personal_copies import files_in
-from texts import speaking
+from texts import read_on, speaking
 
 WORD = "quetzalcoatl"
 DIRECT, FAR = direct(ANN), channel("far", of="elsewhere")
@@ -348,6 +349,16 @@ def test_a_backup_of_several_files_is_one_line_of_a_receipt() -> None:
     )
     said = [line for line in receipt.lines(PLAIN) if line.startswith("- ")]
     assert [line.partition(" (")[0] for line in said] == ["- backups/one", "- backups/two"]
+    used = FoundWords("constellations/con_1/carina.db", copy=False, changed_at=day, samples=1)
+    internal = Receipt(id="1", person="discord:5", asked_by="discord:5", begun_at=day, done_at=day, left=(used,))
+    assert "con_1" in "".join(internal.lines(PLAIN))
+    contextvars.Context().run(_read_on_discord, internal)
+
+
+def _read_on_discord(receipt: Receipt) -> None:
+    read_on("discord", to_owner=True)
+    (line,) = (each for each in receipt.lines(PLAIN) if each.startswith("- "))
+    assert line.startswith("- One of my files (")
 
 
 def test_what_remains_is_not_told_as_deleted() -> None:
