@@ -233,7 +233,7 @@ def oldest(rows: Rows, place_id: PlaceId, group: GroupId, now: datetime) -> list
     Messages between agents wait until people are answered. A postponed row blocks nothing until it is due.
     """
     sql = """SELECT * FROM inbox WHERE place_id = ? AND group_id = ? AND status IN ('received', 'claimed')
-             ORDER BY status = 'received' AND coalesce(next_attempt_at, '') > ?,
+             ORDER BY iif(status = 'received' AND next_attempt_at > ?, next_attempt_at, ''),
                status = 'received' AND source IN ('task', 'agent', 'sleeptime'), id LIMIT 2"""
     return _row.all(rows, sql, (place_id, group, now))
 

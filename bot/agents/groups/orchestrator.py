@@ -5,6 +5,7 @@ own; nothing of them is sent before the last transaction, which sends everything
 """
 
 import asyncio
+import functools
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -98,9 +99,10 @@ class Orchestrator:
         while not over:
             material, now = await self._db.read(self._look)
             if material.turn.status != "running":
-                break  # ended from outside: its person was erased
+                break  # ended from outside: stopped, or its person was erased
             if not any(asked.message.deleted_at is None for asked in material.asked):
-                await self._cancel(material.turn)
+                nobody = functools.partial(cancel, broker=self._deps.broker, turn=self._turn, now=self._deps.clock())
+                await self._db.write(_CANCEL, nobody)
                 break
             running = [part for part in now.parts if part.status == "running"]
             step = [] if running else await self._next(now)
@@ -115,6 +117,7 @@ class Orchestrator:
                     await self._ask(step, material.turn)
             except TurnMoved:
                 continue  # nothing of it was stored
+        self._deps.watch(turn_events.TurnCompleted(self._turn, material.turn.place))
         return True
 
     def _look(self, rows: Rows) -> tuple[PromptInputs, RunState]:
@@ -181,12 +184,4 @@ class Orchestrator:
             turns.end(tx, turn.id, "done", now)
             return True
 
-        over = await self._db.write(_SAY, work)
-        if over:
-            self._deps.watch(turn_events.TurnCompleted(turn.id, turn.place))
-        return over
-
-    async def _cancel(self, turn: Turn) -> None:
-        now = self._deps.clock()
-        await self._db.write(_CANCEL, lambda tx: cancel(tx, self._deps.broker, turn.id, now))
-        self._deps.watch(turn_events.TurnCompleted(turn.id, turn.place))
+        return await self._db.write(_SAY, work)

@@ -12,7 +12,7 @@ from memory.queue.payloads import NewsEvent
 from memory.store.ids import AgentId, GroupId, PlaceId
 from memory.store.records import replace
 from tests.bot.parts import ANN, BOB, HALL, OLGA, SOURCE, ScriptedModel, channel, direct, person, said, says, texts
-from tests.bot.stage import Setting, running, talked
+from tests.bot.stage import Setting, running, talked, until
 
 PORT = channel("port", "elsewhere")
 
@@ -47,6 +47,17 @@ async def test_what_waits_holds_up_nobody_else_and_is_not_forgotten_over_a_resta
         (request,) = service.model.requests
         assert texts(request)[-3:] == ["line 2", "line 3", "line 4"]
         assert await service.column("SELECT DISTINCT status FROM inbox") == ["done"]
+
+
+async def test_each_person_is_answered_when_their_own_limit_allows_it(tmp_path: Path) -> None:
+    async with talked(tmp_path, limited(person=1), said("hello", 1, speaker=BOB)) as service:
+        service.clock.forward(1_800)
+        await service.heard(said("hello", 2, speaker=ANN))
+        service.clock.forward(1_799.9)
+        await service.heard(said("later", 3, speaker=ANN), said("soon", 4, speaker=BOB))
+        service.clock.forward(0.2)
+        await until(lambda: len(service.model.requests) == 3)
+        assert texts(service.model.requests[-1])[-1] == "soon"
 
 
 async def test_linked_accounts_of_a_person_are_counted_together(tmp_path: Path) -> None:

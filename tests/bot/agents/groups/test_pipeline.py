@@ -8,6 +8,8 @@ import pytest
 from bot.agents.context.quotes import say
 from bot.agents.permissions.calls_needing_approval import Caution
 from bot.agents.tools.base import Arguments, Outcome, ReadTool, ToolContext
+from bot.agents.turn_end import abandon
+from bot.agents.turn_events import TurnCompleted
 from bot.models.base import Answer, Request
 from bot.services.agents.groups import GroupStatus
 from bot.services.results import Plain
@@ -20,7 +22,7 @@ from memory.store.records import replace
 from sources.base import DeliveryFailed
 from tests.bot.agents.groups.parts import Cast, Line, stages, told
 from tests.bot.parts import HALL, NOON, OLGA, Fate, HeldReply, Platform, call, deleted, edited, said, says, words_of
-from tests.bot.stage import Setting, crashed, running, talked
+from tests.bot.stage import Setting, crashed, running, talked, until
 
 STOPPED = "I stopped at the stage “b”: Bee gave no answer."
 INK = Plain("UTC", NOON)
@@ -172,6 +174,25 @@ async def test_when_words_of_others_are_erased_members_are_asked_again(tmp_path:
         assert service.platform.texts() == ["Bee here."]
         assert await service.column("SELECT count(*) FROM turns WHERE status = 'running'") == [0]
     assert model.asked() == ["Ant", "Bee", "Ant", "Bee"]
+
+
+async def test_what_is_stopped_while_members_work_is_over_for_who_watches(tmp_path: Path) -> None:
+    held = HeldReply(says("nobody reads this"))
+
+    async with running(tmp_path, Setting(Cast(Ant=[held]), toml=stages(("a", "Ant", ""), ("b", "Bee", "")))) as service:
+
+        def stop(tx: Tx) -> list[TurnId]:
+            ids = [TurnId(row["id"]) for row in tx.all("SELECT id FROM turns WHERE status = 'running' ORDER BY id")]
+            for turn in ids:
+                abandon(tx, service.approvals.broker, turn, NOON)
+            return ids
+
+        service.hear(said("go", 1))
+        await held.begun.wait()
+        whole, _part = ended = await service.write(stop)
+        service.runtime.moved(ended)
+        await until(lambda: [each.turn for each in service.events if isinstance(each, TurnCompleted)] == [whole])
+        assert service.platform.texts() == []
 
 
 async def test_what_a_member_did_is_not_done_again_after_an_edit(tmp_path: Path) -> None:
