@@ -38,7 +38,7 @@ _HOLD = commit_point("job.hold")
 
 LEASE = timedelta(minutes=5)
 LONGEST_SLEEP = timedelta(seconds=60)
-SHORTEST_SLEEP = timedelta(milliseconds=100)  # if something could not be handled
+SHORTEST_SLEEP = timedelta(milliseconds=100)
 MAX_ATTEMPTS = 5
 _WAITS = (timedelta(minutes=1), timedelta(minutes=5), timedelta(minutes=20), timedelta(hours=1))
 _UNKNOWN_WAIT = timedelta(hours=1)
@@ -108,9 +108,10 @@ class Runner:
             if not await self._safely(constellation, self._look(constellation)):
                 self._changed.add(constellation)
         self._wakes = {each: at for each, at in self._wakes.items() if self._constellations.has(each)}
-        for constellation in sorted(self._wakes, key=self._wakes.__getitem__):
-            if self._wakes[constellation] <= now:
-                await self._safely(constellation, self._serve(constellation, now))
+        due = sorted((at, each) for each, at in self._wakes.items() if at <= now)
+        for _at, constellation in due:
+            if not await self._safely(constellation, self._serve(constellation, now)):
+                self._wakes[constellation] = now + LONGEST_SLEEP
         return min(self._wakes.values(), default=None)
 
     async def settled(self) -> None:
@@ -124,10 +125,10 @@ class Runner:
         """Do something in one constellation; False if its file cannot be used now, for which the others do not wait."""
         try:
             await work
-        except StoreError as error:
+        except Exception as error:
             if self._constellations.has(constellation):  # else it was deleted while it was opened
-                hint = "tried again within a minute"
-                _log.error("jobs_not_served", constellation=constellation, reason=str(error), hint=hint)
+                why = {"reason": str(error)} if isinstance(error, StoreError) else {"exc_info": error}
+                _log.error("jobs_not_served", constellation=constellation, hint="tried again within a minute", **why)
                 return False
         return True
 
@@ -186,7 +187,7 @@ class Runner:
 
     async def _fire(self, opened: OpenConstellation, constellation: ConstellationId, job: Job, now: datetime) -> None:
         """Handle one due job; afterward it is no longer due at this time."""
-        database, kind = opened.database, opened.kinds.get(job.kind)
+        database, kind, name = opened.database, opened.kinds.get(job.kind), f"job {job.id} of {constellation}"
         try:
             if kind is None:
                 words = gettext_lazy("nothing here handles “{kind}”; next check in an hour", kind=job.kind)
@@ -194,8 +195,10 @@ class Runner:
             elif isinstance(kind, QueueJob):
                 if await database.write(_QUEUE, lambda tx: self._queue(tx, kind, (constellation, job.id), now)):
                     self.queued(constellation)
+            elif any(task.get_name() == name for task in self._working):
+                await self._renew(database, job.id)  # the clock jumped beyond its lease, as after a suspension
             elif firing := await database.write(_CLAIM, lambda tx: self._claim(tx, constellation, job.id, now)):
-                task = asyncio.create_task(self._work(kind, firing), name=f"job {job.id}")
+                task = asyncio.create_task(self._work(kind, firing), name=name)
                 self._working.add(task)
                 task.add_done_callback(self._working.discard)
         except DatabaseRefused:

@@ -4,14 +4,15 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
 from memory import jobs
 from memory.jobs import EntryDue, Status
 from memory.store.database import Database, Tx
-from memory.store.errors import EntryNotFound
-from memory.store.ids import ConstellationId
+from memory.store.errors import DatabaseFull, EntryNotFound
+from memory.store.ids import ConstellationId, PersonId
 from memory.store.sqlite import driver
 from scheduler.job_kinds import DueJob, JobResult, QueueJob, WorkJob
 from scheduler.runner import LEASE, MAX_ATTEMPTS
@@ -213,7 +214,9 @@ async def test_a_paused_job_runs_only_when_it_is_asked_for(here: Harness) -> Non
     assert (job.status, job.asked_at, job.last_outcome) == (Status.PAUSED, None, "run")
 
 
-async def test_one_that_is_asked_for_while_it_runs_is_not_run_beside_itself(here: Harness) -> None:
+@pytest.mark.parametrize("later", [timedelta(), 2 * LEASE])
+async def test_one_that_is_asked_for_while_it_runs_is_not_run_beside_itself(here: Harness, later: timedelta) -> None:
+    """Nor if the clock jumps meanwhile, as after the machine was suspended."""
     begun, go_on = asyncio.Event(), asyncio.Event()
     runs: list[str] = []
 
@@ -230,6 +233,7 @@ async def test_one_that_is_asked_for_while_it_runs_is_not_run_beside_itself(here
     async with here.constellations.use(here.home) as database:
         await database.write(PUT, lambda tx: jobs.ask(tx, "w", here.clock()))
     here.runner.changed(here.home)
+    here.clock.now += later
     await here.runner.tick()
     go_on.set()
     await here.runner.settled()
@@ -287,6 +291,26 @@ async def test_closed_constellations_in_which_nothing_is_due_stay_closed(
     monkeypatch.setattr(here.constellations, "use", watched)
     await here.pass_by(DAY, HOUR)
     assert opened == []
+
+
+async def test_a_damaged_file_keeps_no_other_constellation_from_its_jobs(here: Harness) -> None:
+    await here.put("soon", DateTrigger(NOON + HOUR))
+    other = await here.constellations.ensure("other", PersonId("terminal:owner"))
+    async with here.constellations.use(other.id) as database, here.constellations.use(here.home):
+        await database.write(PUT, lambda tx: tx.run("ALTER TABLE jobs RENAME TO lost"))
+        here.clock.now += HOUR
+        await here.runner.tick()
+    assert [each.job.id for each in here.fired] == ["soon"]
+
+
+async def test_what_a_full_disk_refuses_is_tried_again_in_a_minute(here: Harness) -> None:
+    await here.put("soon", DateTrigger(NOON))
+    with patch.object(Database, "write", side_effect=DatabaseFull("the disk is full")):
+        assert await here.runner.tick() == NOON + MINUTE
+    assert here.fired == []
+    here.clock.now += MINUTE
+    await here.runner.tick()
+    assert [each.job.id for each in here.fired] == ["soon"]
 
 
 async def test_a_deleted_constellation_is_looked_at_no_more(here: Harness) -> None:
