@@ -68,18 +68,6 @@ class Account(Struct, frozen=True):
     recorded: bool
 
 
-_LIVING = {
-    "entry": "archival_entries WHERE id IN (SELECT value FROM json_each(?))",
-    "message": "messages WHERE deleted_at IS NULL AND id IN (SELECT CAST(value AS INTEGER) FROM json_each(?))",
-    "summary": "items WHERE id IN (SELECT CAST(value AS INTEGER) FROM json_each(?))",
-    "block": "memory_blocks WHERE deleted_at IS NULL AND id IN (SELECT value FROM json_each(?))",
-}
-"""Which of some ids still exist, by kind."""
-_USES = """SELECT kind, row_id FROM turn_uses WHERE turn_id = :turn AND kind <> 'blocks'
-           UNION SELECT 'block', value FROM turn_uses, json_each(iif(json_valid(row_id), row_id, '[]'))
-           WHERE turn_id = :turn AND kind = 'blocks' ORDER BY row_id"""
-
-
 def answer(rows: Rows, said: OutRow | None, place: PlaceId, scope: Scope) -> TurnId | None:
     """The turn whose answer the row contains, if it was heard in this place and may be known there."""
     if said is None or said.turn is None or not is_answer(said) or said.place != place:
@@ -113,18 +101,17 @@ def account(rows: Rows, identifier: TurnId, scope: Scope) -> Account:
     turn = turns.get(rows, identifier)
     if turn is None:
         raise KeyError(identifier)
-    uses: dict[str, list[str]] = {}
-    for row in rows.all(_USES, {"turn": turn.id}):
-        uses.setdefault(row["kind"], []).append(row["row_id"])
+    uses = turns.used(rows, [turn.id])
     shown = [
         *_entries(rows, uses.get("entry", ()), scope),
         *_messages(rows, uses.get("message", ()), scope),
         *_summaries(rows, uses.get("summary", ()), scope),
         *_blocks(rows, turn.agent, uses.get("block", ()), scope),
     ]
-    living = sum(
-        rows.number(f"SELECT count(*) FROM {which}", (uses[kind],)) for kind, which in _LIVING.items() if kind in uses
+    counts = (
+        rows.number(f"SELECT count(*) FROM {turns.LIVING[kind]}", (uses[kind],)) for kind in {*turns.LIVING} & {*uses}
     )
+    living = sum(counts)
     # Names of tools are no content: they are told of a turn that may be known, also where its rows were narrowed.
     vain = f"substr(content, 1, {len(NOTHING_FOUND)}) = ? AS vain"
     told = f"SELECT tool_name, {vain} FROM messages WHERE batch_id = ? AND role = 'tool' ORDER BY id"
@@ -167,7 +154,7 @@ def message_of(rows: Rows, memory: Memory) -> Message:
 
 
 def _entries(rows: Rows, ids: Sequence[str], scope: Scope) -> list[Memory]:
-    sql = f"SELECT * FROM {_LIVING['entry']} AND KNOWN(audience) ORDER BY n"
+    sql = f"SELECT * FROM {turns.LIVING['entry']} AND KNOWN(audience) ORDER BY n"
     return [_entry(rows, entry, scope) for entry in entries.to_entry.all(rows, *scope.bind(sql, ids))]
 
 
@@ -219,7 +206,7 @@ def _sent_as(rows: Rows, row: Message) -> str:
 
 def _summaries(rows: Rows, ids: Sequence[str], scope: Scope) -> list[Memory]:
     name = "(SELECT name FROM agents WHERE agents.id = agent_id) AS name"
-    sql = f"SELECT *, {name} FROM {_LIVING['summary']} AND KNOWN(audience) ORDER BY id"
+    sql = f"SELECT *, {name} FROM {turns.LIVING['summary']} AND KNOWN(audience) ORDER BY id"
     return [
         Memory(
             kind="summary",

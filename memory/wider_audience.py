@@ -22,7 +22,8 @@ from memory.blocks.schemas import ListSchema, TextSchema
 from memory.blocks.shares import common_blocks
 from memory.knowledge import entries, entry_changes
 from memory.knowledge.entries import Entry
-from memory.people.audience import OWNER, PUBLIC, Audience, Scope
+from memory.people.audience import OWNER, PUBLIC, Audience, Scope, person_audience
+from memory.queue.turns import audiences_used
 from memory.store.database import Rows, Tx
 from memory.store.errors import BlockRefused, Refused
 from memory.store.ids import PersonId, TurnId
@@ -49,7 +50,7 @@ def require_widening(rows: Rows, editor: Editor, block: Block, past: ChangeLog, 
     turns = {change.turn for change in past.changes if change.turn is not None}
     own = len(past.changes) == past.version and not past.start
     own = own and all(_is_own(rows, change, editor.known, block.audience) for change in past.changes)
-    if not own or _has_others(rows, turns, block.audience, to):
+    if not own or _has_others(rows, turns, editor, block.audience, to):
         raise BlockRefused(_MORE, what=what)
 
 
@@ -139,7 +140,7 @@ def require_widening_entry(rows: Rows, editor: Editor, entry: Entry, to: Audienc
     turns, own = entries.turns_that_wrote(rows, entry), entry.people and set(entry.people) <= set(editor.known)
     own = own and not entries.is_of_upkeep(rows, entry.id)
     own = own and all(_is_own_turn(rows, each, editor.known, entry.audience) for each in turns)
-    if not own or _has_others(rows, turns, entry.audience, to):
+    if not own or _has_others(rows, turns, editor, entry.audience, to):
         raise Refused(_MORE, what=what)
     if entry.label is not None:
         entry_changes.require_unused_label(rows, entry.agent, entry.label, to)
@@ -172,11 +173,10 @@ def _is_own_turn(rows: Rows, turn: TurnId, known: Collection[PersonId], audience
     return row is not None and row["person_id"] in known and row["audience"] == audience
 
 
-def _has_others(rows: Rows, turns: Collection[TurnId], audience: Audience, to: Audience) -> bool:
-    """Whether the agent was shown something in these turns that `to` may not know."""
-    sql = "SELECT DISTINCT audience FROM turn_uses WHERE turn_id IN (SELECT value FROM json_each(?))"
-    shown = (Audience(row["audience"]) for row in rows.all(sql, (sorted(turns),)))
-    return any(source != audience and not Scope(to).may_use(source) for source in shown)
+def _has_others(rows: Rows, turns: Collection[TurnId], editor: Editor, audience: Audience, to: Audience) -> bool:
+    """Whether the agent was shown something in these turns that `to` may not know, and that is not this person's."""
+    shown = audiences_used(rows, turns) - {audience, *map(person_audience, editor.known)}
+    return not all(map(Scope(to).may_use, shown))
 
 
 _MORE = gettext_noop("{what} may contain more than your own words: write down separately what others may know")

@@ -11,7 +11,7 @@ that is only a start. Pauses between attempts grow, whatever ended them.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Literal, TypeAlias
 
@@ -227,6 +227,37 @@ def note_shown(tx: Tx, turn: Turn, blocks: Iterable[BlockId], entries: Iterable[
                  SELECT ?, 'entry', coalesce(parent_entry_id, id), ? FROM archival_entries
                  WHERE id IN (SELECT value FROM json_each(?)) ON CONFLICT DO NOTHING"""
         tx.run(sql, (turn.id, turn.scope.audience, recalled))
+
+
+LIVING = {
+    "entry": "archival_entries WHERE id IN (SELECT value FROM json_each(?))",
+    "message": "messages WHERE deleted_at IS NULL AND id IN (SELECT CAST(value AS INTEGER) FROM json_each(?))",
+    "summary": "items WHERE id IN (SELECT CAST(value AS INTEGER) FROM json_each(?))",
+    "block": "memory_blocks WHERE deleted_at IS NULL AND id IN (SELECT value FROM json_each(?))",
+}
+"""Which of some ids still exist, by kind."""
+_FULL = " AND content || profile <> ''"
+_USES = """WITH used AS (SELECT kind, row_id FROM turn_uses WHERE turn_id IN (SELECT value FROM json_each(?)))
+           SELECT kind, row_id FROM used WHERE kind <> 'blocks' UNION SELECT 'block', value FROM used,
+             json_each(iif(json_valid(row_id), row_id, '[]')) WHERE kind = 'blocks' ORDER BY row_id"""
+
+
+def used(rows: Rows, of: Collection[TurnId]) -> dict[str, list[str]]:
+    """The ids of what these turns used, by kind."""
+    uses: dict[str, list[str]] = {}
+    for row in rows.all(_USES, (list(of),)):
+        uses.setdefault(row["kind"], []).append(row["row_id"])
+    return uses
+
+
+def audiences_used(rows: Rows, of: Collection[TurnId]) -> set[Audience]:
+    """The audiences of what these turns used and is still there; empty blocks tell nothing."""
+    return {
+        Audience(row["audience"])
+        for kind, ids in used(rows, of).items()
+        if kind in LIVING
+        for row in rows.all(f"SELECT DISTINCT audience FROM {LIVING[kind]}{_FULL * (kind == 'block')}", (ids,))
+    }
 
 
 def pass_on_uses(tx: Tx, part: TurnId, whole: TurnId) -> None:

@@ -1,6 +1,7 @@
 """Who may let more people know a block: only whose words it holds, all of them, and its past stays where it was."""
 
 import dataclasses
+import json
 from typing import Any
 
 import pytest
@@ -23,6 +24,8 @@ from memory.blocks.revert import Editor, by_hand
 from memory.blocks.schemas import CompositeSchema, Field, FieldType, ListSchema, MapSchema, Section
 from memory.blocks.shares import share_block, shares_of
 from memory.blocks.store import block_history
+from memory.knowledge import entry_changes
+from memory.knowledge.entries import NewEntry, Origin
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust
 from memory.store.database import Tx
 from memory.store.errors import BlockExists, BlockRefused
@@ -51,6 +54,13 @@ def turn(tx: Tx, number: int, person: PersonId, audience: Audience = DM) -> Auth
     )  # fmt: skip
     scope = IN_DM if audience == DM else Scope(audience)
     return author(scope, turn=TurnId(number), trust=Trust.APPROVED)
+
+
+def shown(tx: Tx, number: int) -> None:
+    """In that turn, in her direct messages, the agent was shown what somebody else said on the server."""
+    said = NewEntry("They all like tea.", Origin(Scope(GUILD), Trust.APPROVED, OTHER))
+    entry = entry_changes.insert(tx, ADA, said, NOW).id
+    tx.insert("turn_uses", {"turn_id": number, "kind": "entry", "row_id": entry, "audience": DM})
 
 
 def widened(tx: Tx, block: Block, to: Audience = PUBLIC, hand: Editor = HERS) -> Block:
@@ -109,7 +119,9 @@ def test_what_the_agent_had_before_it_is_not_carried_further(tx: Tx) -> None:
     place(tx, GUILD)
     block = of_hers(tx)
     append_block(tx, turn(tx, 1, MIA), "notes", "They all like tea.\n")
-    tx.insert("turn_uses", {"turn_id": 1, "kind": "entry", "row_id": "ent_1", "audience": GUILD})
+    shown(tx, 1)
+    empty = made(tx, new("plans", audience=ELSEWHERE)).id  # is shown, but tells nothing
+    tx.insert("turn_uses", {"turn_id": 1, "kind": "blocks", "row_id": json.dumps([empty]), "audience": DM})
     with pytest.raises(BlockRefused, match=MORE):
         widened(tx, block, PUBLIC)
     assert widened(tx, block, GUILD).audience == GUILD

@@ -15,7 +15,7 @@ from memory.store.ids import MessageId, PersonId, TurnId
 from memory.store.records import replace
 from memory.wider_audience import require_widening_entry, widen_entry
 from tests.memory.blocks.block_parts import ADA, DM, GUILD, IN_DM, MIA, NOW, blocks_store
-from tests.memory.blocks.test_wider_audience import ELSEWHERE, HERS, MORE, OTHER, OWNERS, place, turn
+from tests.memory.blocks.test_wider_audience import ELSEWHERE, HERS, MORE, OTHER, OWNERS, place, shown, turn
 from tests.memory.parts import kept_of
 
 LONG = "She likes tea, and the garden, and to sleep long. " * 60
@@ -122,7 +122,7 @@ def test_what_the_agent_had_before_it_is_not_carried_further(tx: Tx) -> None:
     entry = kept(tx)
     turn(tx, 2, MIA)
     entry_changes.append(tx, ADA, entry.id, "And coffee.", hers(2), LATER)
-    tx.insert("turn_uses", {"turn_id": 2, "kind": "entry", "row_id": "ent_1", "audience": GUILD})
+    shown(tx, 2)
     with pytest.raises(Refused, match=MORE):
         widened(tx, entry, PUBLIC)
     assert widened(tx, entry, GUILD).audience == GUILD
@@ -132,8 +132,8 @@ def test_turns_that_only_read_an_entry_later_do_not_keep_it_back(tx: Tx) -> None
     entry = kept(tx)
     turn(tx, 2, MIA)
     tx.run("UPDATE turns SET started_at = '2026-11-22T13:00:00.000Z' WHERE id = 2")
-    for row in (entry.id, "ent_1"):
-        tx.insert("turn_uses", {"turn_id": 2, "kind": "entry", "row_id": row, "audience": GUILD})
+    tx.insert("turn_uses", {"turn_id": 2, "kind": "entry", "row_id": entry.id, "audience": DM})
+    shown(tx, 2)
     assert widened(tx, entry).audience == PUBLIC
 
 
