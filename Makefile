@@ -74,7 +74,7 @@ slow: check             ## new examples for the property tests, then the whole k
 kill-rounds: $(VENV)/.dev  ## 300 SIGKILLs at random moments while people talk: 20 minutes
 	$(ROOMY) $(BIN)/python -m tests.kill.rounds --rounds 300
 
-test-network: $(VENV)/.dev  ## Bluesky on the reference servers; the first run installs 465 MB into .venv
+test-network: $(VENV)/.dev  ## Bluesky on the reference servers, with npm, a C++ compiler, PostgreSQL and Redis; the first run installs 465 MB into .venv
 	$(PYTEST) -m network --timeout 900 tests/bluesky_network
 
 test-browser: $(VENV)/.dev  ## the dashboard in the installed Chromium: every page, both themes, keyboard, axe
