@@ -3,11 +3,10 @@
 Each check protects somebody, so none has a default.
 """
 
-import asyncio
 import dataclasses
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 from msgspec import Struct
 
@@ -26,7 +25,7 @@ from memory.queue.inbox import AcceptedRow
 from memory.queue.notifications import Kind, Notification, Place
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
-from memory.store.ids import ConstellationId, GroupId, PersonId, PlaceId
+from memory.store.ids import GroupId, PersonId, PlaceId
 from memory.store.logs import Log
 from memory.store.records import replace
 from sources.text import one_line
@@ -77,17 +76,12 @@ class Gate(Struct, frozen=True):
     paused: Callable[[str], bool]
 
 
-Intake: TypeAlias = asyncio.Queue[tuple[Notification, ConstellationId | None]]
-"""Received notifications that are not stored yet, in order; with the constellation if it is given."""
-
-
 class SharedParts(Struct, frozen=True):
-    """What all constellations of the service share: the guards, the supervisor and the intake of messages."""
+    """What all constellations of the service share: the guards and the supervisor."""
 
     retry_policy: Callable[[str], RetryPolicy]
     gate: Gate
     supervisor: Supervisor
-    intake: Intake
 
 
 class Runtime(Protocol):
@@ -110,20 +104,20 @@ class ConstellationIntake:
         self._routing, self._turn_deps = routing, turn_deps
         self._shared, self._runtime = shared, runtime
 
-    async def accept(self, found: Sequence[Notification]) -> None:
+    async def accept(self, found: Sequence[Notification], waiting: Callable[[], int]) -> None:
         """Store notifications, all or none; after an unexpected error one by one, and those that fail twice are given
-        up."""
+        up. `waiting` counts what waits for that."""
         try:
-            await self._accept(found)
+            await self._accept(found, waiting)
         except Exception:
             _log.warning("batch_not_stored", count=len(found), exc_info=True)
             for notification in found:
-                await self._accept_alone(notification)
+                await self._accept_alone(notification, waiting)
             self._runtime.resume()  # the first try may have stored some, which now wait
 
-    async def _accept_alone(self, notification: Notification) -> None:
+    async def _accept_alone(self, notification: Notification, waiting: Callable[[], int]) -> None:
         try:
-            await self._accept([notification])
+            await self._accept([notification], waiting)
         except Exception:
             _log.exception("notification_not_stored", source=notification.source, external_id=notification.external_id)
             words = _(
@@ -135,7 +129,7 @@ class ConstellationIntake:
             key, now = f"lost/{notification.source}/{notification.external_id}", self._turn_deps.clock()
             await self._database.write(_LOST, lambda tx: self._turn_deps.notices.tell_owner(tx, key, words, now))
 
-    async def _accept(self, found: Sequence[Notification]) -> None:
+    async def _accept(self, found: Sequence[Notification], waiting: Callable[[], int]) -> None:
         """Store notifications; while the database refuses, keep and retry them. Other errors are raised."""
         routing = self._routing
         heard = [without_secrets(each, self._turn_deps.redact) for each in found]
@@ -174,9 +168,8 @@ class ConstellationIntake:
                 self._runtime.answer(place, group)
             return self._database.on_disk(stored, _ANSWER_SECONDS) if begun else stored
 
-        accepted, queued = await until_stored(
-            "arrivals", store, self._shared.supervisor.unstored, lambda: len(heard) + self._shared.intake.qsize()
-        )
+        what = f"arrivals in {self._database.path.parent.name}"
+        accepted, queued = await until_stored(what, store, self._shared.supervisor.unstored, waiting)
         if changes:
             await self._runtime.follow()
         for row in accepted:

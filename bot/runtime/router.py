@@ -3,12 +3,12 @@
 Which group answers there is decided by `bot.runtime.group_routing`.
 
 `receive` accepts a notification at once and in order. Batches of them are passed to the intakes of their constellations
-(`bot.runtime.intake`), which are opened if necessary.
+(`bot.runtime.intake`), which are opened if necessary. None waits for another, whose file may be locked or damaged.
 """
 
 import asyncio
 import functools
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from contextlib import suppress
 
 from bot.runtime.intake import SharedParts
@@ -33,13 +33,17 @@ class Router:
         self._constellations = constellations
         self.opened = opened
         self._default = default
-        self._gate, self._intake = shared.gate, shared.intake
-        self.supervisor = shared.supervisor
+        self._gate, self.supervisor = shared.gate, shared.supervisor
+        self._intake = asyncio.Queue[tuple[Notification, ConstellationId]]()
+        """Received notifications, in order; unfinished until they are stored."""
+        self._waiting: dict[ConstellationId, list[Notification]] = {}
+        """Those that are being passed to a constellation, by a task for each."""
 
     def receive(self, notification: Notification, constellation: ConstellationId | None = None) -> None:
         """Accept a notification; it is durable a moment later, in this order, in its place's constellation."""
         self._gate.halt.hear(notification)
-        self._intake.put_nowait((notification, constellation))
+        for identifier in self._of(notification, constellation):
+            self._intake.put_nowait((notification, identifier))
 
     async def start(self, tasks: asyncio.TaskGroup, tell: TellOwner) -> None:
         """Resume the last run's unfinished work, then start the intake."""
@@ -106,41 +110,33 @@ class Router:
 
     async def _pass_on(self) -> None:
         while True:
-            batch = [await self._intake.get()]
-            while len(batch) < _BATCH and not self._intake.empty():
-                batch.append(self._intake.get_nowait())
+            arrived = [await self._intake.get()]
+            while not self._intake.empty():
+                arrived.append(self._intake.get_nowait())
             try:
-                await self._pass_on_batch(batch)
-            finally:
-                for _each in batch:
-                    self._intake.task_done()
-
-    async def _pass_on_batch(self, batch: Sequence[tuple[Notification, ConstellationId | None]]) -> None:
-        try:
-            await self._gate.halt.keep()
-        except Exception:
-            _log.exception("halt_not_stored")  # waiting messages are stored anyway
-        found: dict[ConstellationId, list[Notification]] = {}
-        for notification, said in batch:
-            for identifier in self._of(notification, said):
-                found.setdefault(identifier, []).append(notification)
-        for identifier, notifications in found.items():
-            try:
-                await self._accept(identifier, notifications)
+                await self._gate.halt.keep()
             except Exception:
-                _log.exception("constellation_not_opened", constellation=identifier)
-                again = functools.partial(self._accept, identifier, notifications)
-                self.supervisor.keep(f"open {identifier} for {notifications[0].external_id}", again)
+                _log.exception("halt_not_stored")  # waiting messages are stored anyway
+            for notification, identifier in arrived:
+                if identifier not in self._waiting:
+                    self.supervisor.keep(f"messages to {identifier}", functools.partial(self._store, identifier))
+                self._waiting.setdefault(identifier, []).append(notification)
+
+    async def _store(self, constellation: ConstellationId) -> None:
+        """Store what waits for a constellation; the entry stays until the end of this, however often it is tried."""
+        while waiting := self._waiting[constellation]:
+            there = constellation if self._constellations.has(constellation) else self._default  # it was deleted
+            async with self.opened.use(there) as runtime:
+                while batch := waiting[:_BATCH]:
+                    await runtime.intake.accept(batch, lambda: len(waiting))
+                    del waiting[: len(batch)]
+                    for _each in batch:
+                        self._intake.task_done()
+        del self._waiting[constellation]
 
     def _of(self, notification: Notification, said: ConstellationId | None) -> set[ConstellationId]:
         """The constellation of the place; for an edit or deletion also those that it belonged to before."""
         bindings = notification.place.bindings
         found = said or self._constellations.of_place(bindings, self._default)
-        if not self._constellations.has(found):  # it was deleted a moment ago
-            found = self._default
         changes = notification.kind in (Kind.EDIT, Kind.DELETE)
         return {found, *(self._constellations.formerly_of(bindings) if changes else ())}
-
-    async def _accept(self, constellation: ConstellationId, notifications: Sequence[Notification]) -> None:
-        async with self.opened.use(constellation) as runtime:
-            await runtime.intake.accept(notifications)

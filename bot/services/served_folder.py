@@ -11,7 +11,7 @@ from bot.models.catalog import open_models
 from bot.redactor import Redactor
 from bot.runtime.configured_constellation import configured_constellation
 from bot.runtime.halt import HaltState
-from bot.runtime.intake import AudienceResolver, Gate, Intake, SharedParts
+from bot.runtime.intake import AudienceResolver, Gate, SharedParts
 from bot.runtime.replication import Replication, replica_of
 from bot.runtime.supervision import Supervisor
 from bot.runtime.turn_retries import configured_retries
@@ -73,7 +73,7 @@ async def open_shared(
                 configured=configured.id,
                 home=home,
                 accounts=accounts,
-                parts=SharedParts(configured_retries(config, clock()), gate, supervisor, Intake()),
+                parts=SharedParts(configured_retries(config, clock()), gate, supervisor),
                 models=await stack.enter_async_context(open_models(config, clock)),
                 embedders=embedders,
                 mcp=Servers() if at_rest else await open_servers(config, redact),

@@ -23,7 +23,7 @@ from bot.models.base import Answer, Event, Model, Request, Usage, UserMessage
 from bot.redactor import Redactor
 from bot.runtime.constellation import ConstellationRuntime
 from bot.runtime.halt import HaltState
-from bot.runtime.intake import Gate, Intake, SharedParts
+from bot.runtime.intake import Gate, SharedParts
 from bot.runtime.open_constellations import OpenConstellations
 from bot.runtime.router import Router
 from bot.runtime.supervision import Supervisor
@@ -158,7 +158,7 @@ async def open_world(making: Making) -> AsyncIterator[World]:
 
 def surroundings(constellations: Constellations) -> SharedParts:
     """Nobody waits here for whether another message follows."""
-    return SharedParts(lambda _: RetryPolicy(attempts=5, merge=0), open_gate(constellations), Supervisor(), Intake())
+    return SharedParts(lambda _: RetryPolicy(attempts=5, merge=0), open_gate(constellations), Supervisor())
 
 
 def make_kit(model: Model, endpoint: Endpoint, watch: turn_events.Watch = unwatched) -> TurnDeps:

@@ -32,7 +32,7 @@ from bot.runtime.configured_constellation import configured_constellation, seed_
 from bot.runtime.constellation import ConstellationRuntime
 from bot.runtime.conversation import ConversationWorker
 from bot.runtime.halt import HaltState
-from bot.runtime.intake import AudienceResolver, Gate, Intake, SharedParts
+from bot.runtime.intake import AudienceResolver, Gate, SharedParts
 from bot.runtime.open_constellations import OpenConstellations
 from bot.runtime.router import Router
 from bot.runtime.supervision import Supervisor
@@ -304,7 +304,7 @@ async def running(folder: Path, setting: Setting | None = None) -> AsyncIterator
         if made.halted:
             halt.begin("a test")
         gate = Gate(halt, AudienceResolver(people).with_audiences, choices.ignored_at, made.paused.__contains__)
-        around = SharedParts(lambda _source: made.retry_policy, gate, supervisor, Intake())
+        around = SharedParts(lambda _source: made.retry_policy, gate, supervisor)
         configs = {}
         for name, places in {"home": (), **made.more}.items():
             config = _config(folder, name, made)

@@ -161,6 +161,19 @@ async def test_what_the_database_refuses_is_kept_and_stored_when_it_can_be(tmp_p
 
 
 @pytest.mark.usefixtures("hurried")
+async def test_a_database_that_refuses_holds_up_no_other_constellation(tmp_path: Path) -> None:
+    async with running(tmp_path, Setting(more={"abroad": [ATTIC.id]})) as service:
+        await service.heard(said("before", 1, ATTIC))
+        with locked(service.constellations.of(service.ids[1]).path):
+            service.hear(said("one", 2, ATTIC))
+            await until(lambda: logged(service))
+            service.hear(said("two", 3))
+            await until(lambda: service.platform.texts() == ["Yes."])
+            await until(lambda: "1 new message " in service.router.supervisor.unstored.words())
+        await until(lambda: service.platform.texts(ATTIC.id) == ["Yes.", "Yes."])
+
+
+@pytest.mark.usefixtures("hurried")
 async def test_a_turn_survives_a_database_that_refuses_for_a_while(tmp_path: Path) -> None:
     held = HeldReply(says("Never stored."))
     model = ScriptedModel(held, says("At last."))
