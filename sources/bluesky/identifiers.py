@@ -82,6 +82,6 @@ def moment(text: str) -> datetime:
     """Parse a record's time; an invalid one counts as long ago, since other people's records may contain anything."""
     try:
         found = datetime.fromisoformat(text)
-    except ValueError:
+        return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):  # the last hours of the year 9999 are later elsewhere
         return datetime(1970, 1, 1, tzinfo=UTC)
-    return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
