@@ -487,9 +487,10 @@ def assert_as_described(found: dict[str, Any], told: dict[str, Any], data: objec
     jsonschema.Draft202012Validator({**schema, "components": found["components"]}).validate(data)
 
 
-async def test_an_mcp_client_calls_the_tools(s: Site) -> None:
+async def test_an_mcp_client_calls_the_tools_from_another_computer_too(s: Site) -> None:
     token = (await s.call("token.create", name="ide", scope="admin"))["token"]
-    http = httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=20, trust_env=False)
+    headers = {"Authorization": f"Bearer {token}", "Host": "192.168.0.7:8480"}
+    http = httpx2.AsyncClient(headers=headers, timeout=20, trust_env=False)
     async with http, Client(streamable_http_client(f"{s.address}/mcp", http_client=http)) as mcp:
         tools = {each.name for each in (await mcp.list_tools()).tools}
         assert tools == {"list_groups", "route_to_group", "search_memory", "read_block"}

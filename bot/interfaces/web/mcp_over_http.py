@@ -26,7 +26,8 @@ async def serve(ctx: Context) -> Response:
             return await operations.reply(registry, operation, arguments["arguments"], arguments["view"])
 
     server = tools.tools_server(ask, version())
-    server.streamable_http_app(json_response=True, stateless_http=True)
+    # Without a host, since `request_checks.py` has checked the request's: the library would accept only this machine's.
+    server.streamable_http_app(json_response=True, stateless_http=True, host="")
     return _McpResponse(server.session_manager)
 
 
