@@ -40,7 +40,7 @@ class Commands(Struct, frozen=True):
     """Returns the stored digest."""
     note: Callable[[str], Awaitable[None]]
     """Stores the digest."""
-    barred: Callable[[discord.Interaction[Any]], str]
+    barred: Callable[[discord.Interaction[Any]], Awaitable[str]]
     """The reason why a person's command, button or form is refused; empty for everybody else."""
     is_owner: Callable[[discord.Interaction[Any]], bool]
     language: Callable[[discord.Interaction[Any]], str]
@@ -119,7 +119,7 @@ class OwnTree(app_commands.CommandTree[Any]):
             task.add_done_callback(lambda done: self._answering.pop(done, None))
         speak(self._own.language(interaction) or interaction.locale.value)
         read_on("discord", to_owner=self._own.is_owner(interaction))
-        if not (words := _(NOT_BEGUN) if self._ending else self._own.barred(interaction)):
+        if not (words := _(NOT_BEGUN) if self._ending else await self._own.barred(interaction)):
             interaction.data = self._own.cleaned(interaction.data)
             return True
         try:

@@ -60,7 +60,11 @@ def commands(
     install: Install, synced: Callable[[], Awaitable[str | None]], note: Callable[[str], Awaitable[None]]
 ) -> Commands:
     """Everybody's are answered, in nobody's language, and nothing is taken out of what is written."""
-    return Commands(install, synced, note, lambda _: "", lambda _: False, lambda _: "", lambda data: data)
+
+    async def barred(_interaction: object) -> str:
+        return ""
+
+    return Commands(install, synced, note, barred, lambda _: False, lambda _: "", lambda data: data)
 
 
 def no_commands() -> Commands:

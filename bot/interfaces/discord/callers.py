@@ -84,7 +84,7 @@ async def _shared(interaction: discord.Interaction[Any]) -> tuple[int, ...]:
     return shared
 
 
-def refusal(
+async def refusal(
     interaction: discord.Interaction[Any],
     settings: DiscordSettings,
     ignored: Callable[[PersonId], bool],
@@ -107,7 +107,7 @@ def refusal(
         return ""
     if ignored(person_id(user.id)):
         return _(IGNORED)
-    return "" if _heard(interaction, settings) else _(_NOT_LET_IN)
+    return "" if await _heard(interaction, settings) else _(_NOT_LET_IN)
 
 
 def _asked(interaction: discord.Interaction[Any]) -> tuple[str, bool]:
@@ -125,13 +125,13 @@ def _asked(interaction: discord.Interaction[Any]) -> tuple[str, bool]:
     return " ".join(words), bool(data.get("options"))
 
 
-def _heard(interaction: discord.Interaction[Any], settings: DiscordSettings) -> bool:
+async def _heard(interaction: discord.Interaction[Any], settings: DiscordSettings) -> bool:
     """Whether messages of this person are accepted here; if the bot is no member, in direct messages."""
     author = author_of(interaction.user)
     if interaction.guild_id is None or is_elsewhere(interaction):
         info = ChannelInfo(interaction.channel_id or 0, PlaceKind.DIRECT, person=author.id)
-        shared = bool(getattr(interaction.user, "mutual_guilds", ()))
-        return admission_and_answer_rules.is_admitted(author, info, settings, shares_guild=shared)
+        shared = await interaction.client.memberships.shared(info)
+        return admission_and_answer_rules.is_admitted(author, info, settings, shares_guild=bool(shared))
     return admission_and_answer_rules.is_admitted(
         author, channel_info(interaction.channel, author.id), settings, shares_guild=True
     )

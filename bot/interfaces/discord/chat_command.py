@@ -46,7 +46,7 @@ def _chat(kind: str, served: ServedConstellations, settings: DiscordSettings) ->
         interaction: Interaction, name: app_commands.Range[str, 1, 64], text: app_commands.Range[str, 1, 4000]
     ) -> None:
         try:
-            around = _context(interaction, settings)
+            around = await _context(interaction, settings)
             async with served.at(around.place.bindings) as services:
                 talking = services.talking
                 found = talking.agent(name, around.place) if kind == "agent" else talking.group(name)
@@ -69,12 +69,12 @@ def _chat(kind: str, served: ServedConstellations, settings: DiscordSettings) ->
     return command
 
 
-def _context(interaction: Interaction, settings: DiscordSettings) -> MessageContext:
+async def _context(interaction: Interaction, settings: DiscordSettings) -> MessageContext:
     """The place of a command. Raises UserError where this person's messages are not answered."""
     if interaction.channel is None or is_elsewhere(interaction):
         raise UserError("I'm not a member of this server, so I can't answer here.")
     author, info = author_of(interaction.user), channel_info(interaction.channel, interaction.user.id)
-    shared = tuple(guild.id for guild in interaction.user.mutual_guilds) if info.direct else ()
+    shared = await interaction.client.memberships.shared(info)
     if not admission_and_answer_rules.is_admitted(author, info, settings, shares_guild=bool(shared)):
         raise UserError("You aren't allowed to talk to me here. The person who runs me can change that.")
     if not info.direct and settings.mode(info.chain or (info.id,)) is Mode.OFF:

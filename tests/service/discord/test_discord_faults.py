@@ -43,6 +43,17 @@ async def test_a_missing_intent_is_named_and_mentions_and_dms_still_work(tmp_pat
         assert "without message_content (turn it on in Discord's developer portal, under Bot)" in told
 
 
+async def test_without_the_members_intent_commands_in_direct_messages_work_too(tmp_path: Path) -> None:
+    async with live_service(tmp_path) as t:
+        t.server.settings.granted_privileged = {"message_content"}
+        await t.service.start()
+        assert (await t.service.logged("discord_missing_intent"))["missing"] == ["members"]
+        kept = await t.ana.command("facts add", {"fact": "I like zebras"}, t.ana.direct)
+        assert "zebras" in kept.text
+        await t.ana.command("chat agent", {"name": "Carina", "text": "what do I like?"}, t.ana.direct)
+        await t.ana.direct.wait_for_bot(lambda answer: "zebras" in answer.text)
+
+
 @pytest.mark.parametrize("fault", ["close 4000", "op 9", "tcp cut", "op 7, not resumable"])
 @pytest.mark.asyncio(loop_scope="module")
 async def test_nothing_is_lost_or_said_twice_when_the_gateway_breaks(offline_service: Live, fault: str) -> None:
