@@ -31,8 +31,13 @@ _GROUPS = {discord.AppCommandOptionType.subcommand.value, discord.AppCommandOpti
 
 
 def is_elsewhere(interaction: discord.Interaction[Any]) -> bool:
-    """Whether the person installed the bot, which is no member of this server; discord.py makes up a guild object."""
-    return interaction.guild_id is not None and interaction.client.get_guild(interaction.guild_id) is None
+    """Whether the person installed the bot, which is no member of this server or of this conversation of others.
+
+    For the server, discord.py makes up a guild object; the conversation looks like direct messages with the other.
+    """
+    if interaction.guild_id is None:
+        return interaction.context.private_channel
+    return interaction.client.get_guild(interaction.guild_id) is None
 
 
 async def _scope_of(interaction: discord.Interaction[Any], settings: DiscordSettings) -> Scope:
@@ -163,7 +168,9 @@ async def caller_of(interaction: Interaction, settings: DiscordSettings) -> Call
         PlaceScope(PlaceId(f"discord:user:{interaction.user.id}"), Scope(own)),
         trust_of(author_of(interaction.user), settings),
         here,
-        location=location_of(interaction.channel, settings, interaction.user.id),
+        location=None
+        if interaction.context.private_channel
+        else location_of(interaction.channel, settings, interaction.user.id),
         locale=str(interaction.locale),
     )
 

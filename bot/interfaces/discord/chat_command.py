@@ -72,7 +72,7 @@ def _chat(kind: str, served: ServedConstellations, settings: DiscordSettings) ->
 async def _context(interaction: Interaction, settings: DiscordSettings) -> MessageContext:
     """The place of a command. Raises UserError where this person's messages are not answered."""
     if interaction.channel is None or is_elsewhere(interaction):
-        raise UserError("I'm not a member of this server, so I can't answer here.")
+        raise UserError("I'm not a member here, so I can't answer.")
     author, info = author_of(interaction.user), channel_info(interaction.channel, interaction.user.id)
     shared = await interaction.client.memberships.shared(info)
     if not admission_and_answer_rules.is_admitted(author, info, settings, shares_guild=bool(shared)):

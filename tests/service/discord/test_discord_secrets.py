@@ -76,7 +76,21 @@ async def test_a_command_in_a_guild_without_the_bot_shows_nothing_of_elsewhere(o
     await jan.command("tasks add", {"title": "feed the okapi"})
     assert "okapi" in (await jan.command("tasks list")).text
     assert "okapi" not in (await jan.command("tasks list", None, place)).text, "nor what is said to it alone"
-    refused(await jan.command("chat agent", {"name": "Carina", "text": "hello"}, place), "not a member of this server")
+    refused(await jan.command("chat agent", {"name": "Carina", "text": "hello"}, place), "not a member here")
+
+
+async def test_a_command_in_a_conversation_without_the_bot_is_not_answered_in_the_name_of_the_other(
+    offline_service: Live,
+) -> None:
+    t = offline_service
+    ines, bert = t.member("Ines"), t.member("Bert")
+    ines.installed = True
+    between = ines.direct_with(bert)
+    answered = await ines.command("chat agent", {"name": "Carina", "text": "remember that the zorilla bites"}, between)
+    refused(answered, "not a member here")
+    assert t.holding("zorilla") == []
+    await ines.command("tasks add", {"title": "feed the zorilla"})
+    assert "zorilla" not in (await ines.command("tasks list", None, between)).text
 
 
 async def test_a_mention_after_the_words_is_no_part_of_them(offline_service: Live) -> None:

@@ -101,17 +101,17 @@ class Channel:
 
 
 class DirectChannel(Channel):
-    """The direct channel between one person and the bot."""
+    """The direct channel between one person and the bot, or another person."""
 
-    def __init__(self, world: World, number: int, person: User) -> None:
+    def __init__(self, world: World, number: int, person: User, other: User | None = None) -> None:
         super().__init__(world, number, DIRECT, f"DM with {person.username}")
-        self.person = person
+        self.person, self.other = person, other or world.bot
 
     def payload(self) -> Json:
         return payloads.direct(self)
 
     def permissions_of(self, user: User) -> int:
-        return permissions.DIRECT if user in (self.person, self.world.bot) else 0
+        return permissions.DIRECT if user in (self.person, self.other) else 0
 
 
 class GuildChannel(Channel):

@@ -133,7 +133,7 @@ def _owners(interaction: Interaction) -> dict[str, str]:
     """For whom the application is installed: the guild, the person, or the direct channel."""
     guild = interaction.channel.guild
     owners = {"1": str(interaction.user.id)} if interaction.user.installed else {}
-    if guild is None or guild.has_bot:
+    if has_bot(interaction.channel):
         owners["0"] = str(guild.id) if guild else "0"
     return owners
 
@@ -154,7 +154,7 @@ def _event(world: World, interaction: Interaction) -> Json:
         "locale": world.settings.locale,
         "entitlements": [],
         "authorizing_integration_owners": _owners(interaction),
-        "context": 0 if guild else 1,
+        "context": context_of(channel),
     }
     if guild is None:
         event["user"] = payloads.user(user)
@@ -271,6 +271,15 @@ def follow_up(world: World, interaction: Interaction, request: Request) -> Messa
     interaction.answered.followups.append(message)
     world.changes.notify()
     return message
+
+
+def has_bot(channel: Channel) -> bool:
+    return channel.guild.has_bot if channel.guild else bool(channel.permissions_of(channel.world.bot))
+
+
+def context_of(channel: Channel) -> int:
+    """A guild, direct messages with the bot, or a conversation of others."""
+    return 0 if channel.guild else 1 if has_bot(channel) else 2
 
 
 def may_use_commands(channel: Channel, user: User) -> bool:

@@ -40,6 +40,10 @@ class Person(User):
     def direct(self) -> DirectChannel:
         return self.world.direct(self)
 
+    def direct_with(self, other: Person) -> DirectChannel:
+        """The direct channel between the two, without the bot."""
+        return DirectChannel(self.world, next(self.world.ids), other, self)
+
     async def say(
         self,
         channel: Channel,

@@ -25,11 +25,11 @@ def _find(world: World, user: User, channel: Channel, name: str, kind: int) -> J
     if command is None:
         raise Impossible(f"no command {name!r} among {sorted(c['name'] for c in known)}")
     installs = set(command.get("integration_types") or [0])
-    by_guild = guild is None or guild.has_bot
+    by_guild = interactions.has_bot(channel)
     if not ((by_guild and 0 in installs) or (user.installed and 1 in installs)):
         raise Impossible(f"{name!r} is not installed here")
     contexts = command.get("contexts")
-    here = 0 if guild else 1
+    here = interactions.context_of(channel)
     hidden_in_direct = guild is None and command.get("dm_permission") is False
     if (contexts and here not in contexts) or hidden_in_direct:
         raise Impossible(f"{name!r} is not offered in this kind of place")
