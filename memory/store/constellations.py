@@ -17,7 +17,7 @@ from memory.store.data_folder import DELETED, GLOBAL_DB, UNFINISHED_RESTORE, pri
 from memory.store.database import Database, Rows, Tx
 from memory.store.errors import DatabaseCorrupt, StoreError
 from memory.store.faults import commit_point
-from memory.store.ids import ConstellationId, PersonId, new_id
+from memory.store.ids import ConstellationId, PersonId, new_id, snowflakes
 from memory.store.migrations import Kind, prepare, unreadable_tables
 from memory.store.row_mapper import RowMapper
 from memory.store.sqlite import connect, driver
@@ -286,6 +286,7 @@ class Constellations:
         require(path)
         prepare(path, Kind.CONSTELLATION)
         slot.database = await slot.stack.enter_async_context(Database.open(path))
+        snowflakes.follow(await slot.database.read(_newest))
         return slot.database
 
 
@@ -317,6 +318,12 @@ def require(path: Path) -> None:
         raise DatabaseCorrupt(
             "{path} should hold a constellation, but is missing or empty: restore it from a backup", path=path
         )
+
+
+def _newest(rows: Rows) -> int:
+    """The newest number in a constellation, in whose order its rows are read."""
+    tables = ("messages", "turns", "inbox", "outbox")
+    return max(rows.number(f"SELECT max(id) FROM {table}") for table in tables)
 
 
 def _remove(tx: Tx, constellation: ConstellationId) -> None:

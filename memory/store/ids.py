@@ -61,6 +61,12 @@ class Snowflakes:
                     self._last_ms, self._sequence = self._last_ms + 1, 0
             return self._last_ms << _SHIFT | self._sequence
 
+    def follow(self, newest: int) -> None:
+        """Return only newer ones than this, of an earlier process: the clock may have been set back since."""
+        with self._lock:
+            last = newest >> _SHIFT, newest & (1 << _SHIFT) - 1
+            self._last_ms, self._sequence = max((self._last_ms, self._sequence), last)
+
 
 def snowflake_time(snowflake: int) -> datetime:
     """When a snowflake was made, to the millisecond, in UTC."""

@@ -1,6 +1,7 @@
 """From a notification to a conversation: whose it is, in which order, what runs beside it, and what is refused."""
 
 import asyncio
+import time
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from memory.store.database import Tx
 from memory.store.ids import GroupId, new_id
 from memory.store.records import replace
 from sources.base import DeliveryFailed
-from tests.bot.parts import BOB, HALL, NOON, OLGA, SOURCE, HeldReply, ScriptedModel, channel, said, says
+from tests.bot.parts import BOB, HALL, NOON, OLGA, SOURCE, HeldReply, ScriptedModel, channel, said, says, texts
 from tests.bot.stage import AT_ONCE, SETUP, Service, Setting, locked, running, until
 
 ATTIC = channel("attic")
@@ -91,6 +92,20 @@ async def test_messages_of_a_place_are_stored_in_the_order_of_arrival_and_the_cu
 
 
 @pytest.mark.usefixtures("hurried")
+async def test_after_a_start_with_a_clock_that_is_behind_what_is_said_follows_what_was_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(tmp_path) as service:
+        await service.heard(said("one", 1))
+    now = time.time_ns()
+    monkeypatch.setattr("memory.store.ids.time.time_ns", lambda: now - 3_600_000_000_000)
+    monkeypatch.setattr("memory.store.ids.snowflakes._last_ms", 0)
+    async with running(tmp_path) as service:
+        await service.heard(said("two", 2))
+        await service.heard(said("three", 3))
+        assert texts(service.model.requests[-1]) == ["one", "two", "three"]
+
+
 async def test_what_waits_for_a_platform_is_sent_as_soon_as_that_can_be_reached(tmp_path: Path) -> None:
     async with running(tmp_path) as service:
         down = DeliveryFailed("not connected", retry_after=120.0, reached=False)
