@@ -110,7 +110,8 @@ def change(tx: Tx, by: By, task: Task, columns: Mapping[str, Value]) -> tuple[Ta
         raise Refused("the task “{title}” already has that status", title=task.title)
     if not may_write_down(by.scope, task.audience):
         raise Refused(
-            "people who are not here can see the task “{title}”; change it where they can see that", title=task.title
+            "people who are not here can see the task “{title}”; change it in a place that all of them can read",
+            title=task.title,
         )
     changed, before = tasks.change(tx, task, columns, by.scope, by.now)
     did = gettext_lazy(_DID[None if status is None else changed.status], task=_short(changed.title))

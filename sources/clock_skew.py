@@ -42,5 +42,5 @@ async def examine_clock(url: str) -> Finding:
         else gettext_noop("{seconds} seconds behind {host}")
     )
     side = _(said, seconds=f"{abs(off):.0f}", host=host)
-    words = _("{off}: reminders come at the wrong time, and logins are refused", off=side)
+    words = _("{off}: reminders will come at the wrong time, and logins may be refused", off=side)
     return Finding("clock", State.PROBLEM, words, _("have the system set its clock over the network (NTP)"))

@@ -9,14 +9,14 @@ from texts import _, gettext_noop
 MAX_NAME = 64
 _TERMINAL = gettext_noop("the terminal")
 _PLACES = {
-    "the dashboard with ": gettext_noop("the dashboard with {name}"),
+    "the dashboard with ": gettext_noop("the dashboard chat with {name}"),
     "direct messages with ": gettext_noop("direct messages with {name}"),
     "direct messages": gettext_noop("direct messages"),
     "the direct messages with ": gettext_noop("the direct messages with {name}"),
     "patrol:source-": gettext_noop("the news from {name}"),
     "patrol:": gettext_noop("the patrol “{name}”"),
     "terminal:local": _TERMINAL,
-    "bluesky:account": gettext_noop("the account on Bluesky"),
+    "bluesky:account": gettext_noop("the Bluesky account"),
 }
 """Places without a name of their own, by how what they are called begins where they are kept."""
 

@@ -164,5 +164,6 @@ def _permit(given: CallApproval | None) -> Permit | None:
 
 def _gave_up(max_steps: int) -> str:
     return _(
-        "I stopped after {steps} steps without an answer. Ask me again, perhaps in smaller parts.", steps=max_steps
+        "I reached my limit on steps ({steps}) without an answer. Ask me again, perhaps in smaller parts.",
+        steps=max_steps,
     )

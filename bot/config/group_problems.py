@@ -87,7 +87,7 @@ def _votes(key: str, group: Group) -> Iterator[str]:
         voters = sum(member.role != "observer" for member in group.members)
         if group.settings.quorum > voters:
             found = _(
-                "quorum = {quorum} and {voters} voters in {key}",
+                "quorum = {quorum}, but voters in {key}: {voters}",
                 quorum=group.settings.quorum,
                 voters=voters,
                 key=f"{key}.members",

@@ -384,7 +384,7 @@ def _check_groups(config: Config) -> Iterator[str]:
     if not agents:
         yield unmet(f"{file}: agents", _("none"), _("at least one, or no agents key at all, to get the default agent"))
     elif not config.groups:
-        found = _("none for {count} agents", count=len(agents))
+        found = _("none (agents: {count})", count=len(agents))
         wanted = _(
             'a [[groups]] table with name = "Main" and default = true, and below it, for each agent that answers, a '
             '[[groups.members]] table such as agent = "{agent}"',

@@ -132,7 +132,7 @@ async def follow(
                 while not isinstance(each := await _next(queue), TurnCompleted | TurnFailed):
                     yield each
     if row is None:
-        raise UserError("This message was withdrawn, or it is not stored yet; then it is answered later.")
+        raise UserError("This message was withdrawn, or it is not stored yet; in that case, it will be answered later.")
     await services.runtime.delivered(place)
     while not queue.empty():
         if not isinstance(each := queue.get_nowait(), TurnEvent):  # turns since then answer others

@@ -317,7 +317,9 @@ def _settled(
     for each in found:
         apart = of[each.wrong] != of[each.right] or each.right in wrong
         if apart or not _wins(short[each.right], short[each.wrong], right):
-            draft.note(gettext_lazy("a contradiction between different things, or in which an older entry would win"))
+            draft.note(
+                gettext_lazy("a contradiction between different things, or one in which an older entry would win")
+            )
         elif draft.take([loser := short[each.wrong]]):
             # A planned change of its category would not match any more.
             draft.items = [item for item in draft.items if not (isinstance(item, Refine) and item.entry.id == loser.id)]

@@ -278,7 +278,7 @@ def _traits(field: Field) -> str:
 
 
 def _about(part: "Field | Section") -> list[str]:
-    read_only = [gettext_lazy("read only")] if part.read_only else []
+    read_only = [gettext_lazy("read-only")] if part.read_only else []
     return [*read_only, *([part.description] if part.description else [])]
 
 
@@ -323,7 +323,7 @@ def segments(schema: Schema, values: Mapping[str, Any], prefix: str = "") -> Ite
                 yield Segment(f"- {_line(fields, item)}\n", prefix, place)
         case CompositeSchema(sections=sections):
             for section in sections:
-                yield Segment(f"## {section.name}{' (read only)' if section.read_only else ''}\n")
+                yield Segment(f"## {section.name}{' (read-only)' if section.read_only else ''}\n")
                 last = ""
                 for segment in segments(section.content, values, section.name):
                     last = segment.text or last

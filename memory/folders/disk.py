@@ -119,10 +119,13 @@ def checked_root(given: str, data: Path) -> Path:
     `data` is Carina's own folder: its databases hold what others said and are never shown through a folder.
     """
     if not SUPPORTED:
-        raise Refused("this system cannot confine access to one directory; create a virtual folder and upload files")
+        raise Refused(
+            "this system cannot confine access to one directory; create the folder without a "
+            "directory, and upload files"
+        )
     root = Path(given).expanduser()
     if not root.is_absolute():
-        raise Refused("“{path}” is not a full path: it must begin with /", path=clean(given))
+        raise Refused("“{path}” is not an absolute path: it must begin with /", path=clean(given))
     try:
         root = root.resolve(strict=True)
         os.scandir(root).close()

@@ -299,8 +299,8 @@ def remove_files(tx: Tx, folder: FolderId, names: Sequence[str]) -> int:
 def _require_room(rows: Rows, folder: Folder, new: NewFile) -> None:
     if new.size > MAX_CONTENT:
         raise Refused(
-            "{name} has {size:,} bytes, and a virtual folder takes files of up to {max_content:,}: leave it in a "
-            "directory, and create a local folder for that",
+            "{name} has {size:,} bytes, and a folder without a directory takes files of up to "
+            "{max_content:,}: leave it in a directory, and create a folder for that directory",
             name=new.name,
             size=new.size,
             max_content=MAX_CONTENT,

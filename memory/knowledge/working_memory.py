@@ -182,7 +182,9 @@ def delete(tx: Tx, by: By, key: str) -> list[str]:
     mine = [each for each in found if may_write_down(by.scope, each.audience)]
     if not mine:
         raise Refused(
-            gettext_lazy("people who are not here can see {key}: delete it where they can see that", key=key)
+            gettext_lazy(
+                "people who are not here can see {key}: delete it in a place that all of them can read", key=key
+            )
             if found
             else _none(key)
         )

@@ -370,7 +370,7 @@ class _Reading:
             parts["days"] = ",".join(_RULE_DAYS[day] for day in dict.fromkeys(self._table.weekdays_of(days)))
         if unit := groups.get("unit"):
             if (named := self._table.unit(unit)) not in _FREQUENCIES:
-                raise Refused("Nothing can repeat more often than every hour.")
+                raise Refused("Nothing can repeat more often than once an hour.")
             parts["frequency"] = _FREQUENCIES[named]
         if nth := next((each for each in _NTHS if groups.get(each)), ""):
             parts["nth"] = -1 if nth == "last" else _NTHS.index(nth) + 1

@@ -101,7 +101,9 @@ class DiscordSource:
             return self._connection.words
         names = ", ".join(sorted(self.missing_intents))
         missing = (
-            _("; without {names} (turn it on in Discord's developer portal, under Bot)", names=names) if names else ""
+            _("; without {names}, which can be turned on in Discord's developer portal, under Bot", names=names)
+            if names
+            else ""
         )
         delay = f", {client.latency * 1000:.0f} ms" if math.isfinite(client.latency) else ""
         return _("connected as {name}{delay}{missing}", name=str(client.user), delay=delay, missing=missing)

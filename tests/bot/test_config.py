@@ -213,7 +213,7 @@ def test_a_whole_file_is_read(tmp_path: Path) -> None:
         ),
         (
             '[[agents]]\nname = "a"\n[[agents]]\nname = "b"\n',
-            "groups: found none for 2 agents; expected a [[groups]] table",
+            "groups: found none (agents: 2); expected a [[groups]] table",
         ),
         ('[[agents]]\nname = "a"\n[[agents]]\nname = "A"\n', 'agents: found two named "a"; expected different names'),
         ("agents = []\n", "agents: found none; expected at least one"),

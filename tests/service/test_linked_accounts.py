@@ -26,7 +26,7 @@ async def linked(one: Person, other: Person) -> None:
     told = (await one.command("my link start")).text
     assert "Use `/my link say` on Discord." in told
     asked = await other.command("my link say", {"code": code_in(told)})
-    assert f"This code was given to <@{one.id}>" in asked.text
+    assert f"The code that you entered was given to <@{one.id}>" in asked.text
     done = await one.command("my link say", {"code": code_in(asked.text)})
     assert done.shown.text.startswith("Done. I now treat ")
 

@@ -147,7 +147,7 @@ async def test_only_a_link_that_nobody_but_the_owner_has_opens_without_a_click(s
 async def test_a_link_for_somebody_else_asks_before_it_ends_the_owner_session(s: Site) -> None:
     link, before = (await s.call("dashboard.open", person=ALICE))["url"], dict(s.browser.cookies)
     shown = (await s.get(link)).text
-    assert f"Continue to the page of {ALICE}?" in shown
+    assert f"Continue to {ALICE}'s page?" in shown
     assert "you are signed in as the owner" in shown
     code = {"code": link.partition("=")[2]}
     # A browser that comes from another site shows who is signed in with the form alone: it is asked then.

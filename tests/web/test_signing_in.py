@@ -204,13 +204,13 @@ async def test_a_port_in_use_is_told_and_ends_nothing(tmp_path: Path) -> None:
             assert told.startswith(f"cannot listen on 127.0.0.1:{port}")
             with pytest.raises(UserError, match="is off or could not start"):
                 await s.link()
-            with pytest.raises(UserError, match=r"Set another address in \[web.server\] listen"):
+            with pytest.raises(UserError, match=r"Set listen in \[web.server\] to another"):
                 await s.app.web.first_link()
 
 
 async def test_it_is_off_without_an_address(tmp_path: Path) -> None:
     async with site(tmp_path, '[web.server]\nlisten = ""', listens=False) as s:
-        assert (await s.call("status"))["fronts"]["dashboard"] == "off ([web.server] listen is empty)"
+        assert (await s.call("status"))["fronts"]["dashboard"] == "off (listen in [web.server] is empty)"
 
 
 async def test_what_is_written_leaves_at_once() -> None:
@@ -337,7 +337,7 @@ async def test_a_discord_account_asks_before_it_ends_the_session_of_somebody_els
         await s.call_as(f"discord:{ALICE}", "facts.add", fact="I like green tea")
         await s.sign_in()
         page = await _back(s.browser, discord, ALICE)
-        assert f"Continue to the page of discord:{ALICE}?" in page.text
+        assert f"Continue to discord:{ALICE}'s page?" in page.text
         asked = await confirmed(s.browser, page)  # only now does the browser show its session
         assert "you are signed in as the owner" in asked.text
         assert (await s.get("/people")).status_code == 200

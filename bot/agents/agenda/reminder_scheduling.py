@@ -378,7 +378,7 @@ def _quiet_note(until: datetime | None, zone: str) -> str:
     if until is None:
         return ""
     clock = timestamp(until) if source() == "discord" else time_words(until.astimezone(zone_of(zone)))
-    return gettext_lazy("That is during your quiet hours, so I'll remind you when they end, at {clock}.", clock=clock)
+    return gettext_lazy("That is during your quiet hours, so I'll remind you when they end ({clock}).", clock=clock)
 
 
 def repetition(trigger: str) -> str:

@@ -50,7 +50,7 @@ def end_part(tx: Tx, material: PromptInputs, part: Part, text: str, now: datetim
     undecided = part.is_one_call and (fresh is None or fresh.detail == PartDetail())
     if undecided or (part.kind in REQUIRED_PARTS and not text.strip()):
         models = [step.body.model for step in material.steps if isinstance(step.body, ModelAnswer)]
-        given = _("cast no valid vote") if undecided else _("gave no answer")
+        given = _("cast no valid ballot") if undecided else _("gave no answer")
         status, text = "failed", _("got no answer from its model") if models[-1:] == [OFFLINE] else given
     group_runs.end_part(tx, part.turn, status, "" if part.kind == "observe" else text, now)
     turns.pass_on_uses(tx, part.turn, part.asked_by)

@@ -299,7 +299,7 @@ def _ballot(now: RunState, settings: Voting, part: Part) -> Ballot:
     found = now.candidate(part.agent)
     fits = fit(now.question, found) if settings.weight_by_expertise and found is not None else 0.0
     choice = part.detail.choice
-    problem = "" if choice else _("too late") if part.status == "late" else part.output or _("cast no valid vote")
+    problem = "" if choice else _("too late") if part.status == "late" else part.output or _("cast no valid ballot")
     return Ballot(
         agent=part.agent,
         name=now.name(part.agent),

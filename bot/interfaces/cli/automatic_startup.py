@@ -215,7 +215,7 @@ class SystemService(Struct, frozen=True):
         code, said = await _output(file.status)
         return said or f"{' '.join(file.status)}: exit code {code}"
 
-    @operation("service.uninstall", "Stop starting Carina automatically", Action.EXAMINE, _ASKS)
+    @operation("service.uninstall", "Stop Carina from starting automatically", Action.EXAMINE, _ASKS)
     async def uninstall(self, caller: Caller) -> str:
         file = self._file()
         if not file.path.exists():

@@ -356,7 +356,7 @@ def examine_approvals(config: Config) -> list[Finding]:
     if asked >= given.quorum:
         return []
     words = _("{quorum} people must approve, but only {asked} can get the request", quorum=given.quorum, asked=asked)
-    remedy = _("set approvals.channel to a private channel on Discord that they can read, or approvals.quorum = 1")
+    remedy = _("set approvals.channel to a private channel on Discord that they can read, or set approvals.quorum to 1")
     return [Finding("approvals", State.DOUBT if connected else State.PROBLEM, words, remedy)]
 
 

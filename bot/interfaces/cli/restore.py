@@ -27,7 +27,7 @@ from memory.store.errors import DatabaseOutdated, StoreError
 from texts import _, error_text, gettext_noop, ngettext
 
 _ENDS = gettext_noop(
-    "What is there now is backed up first, if it can be read. Sign-ins, tokens and lasting permissions end."
+    "The current data is backed up first, if it can be read. Sign-ins, tokens and lasting permissions will end."
 )
 _ASK = Options(via=TERMINAL_ONLY, changes=True, asks=True, seconds=3_600.0)
 
@@ -55,7 +55,7 @@ class RestoreResult(Result):
     def lines(self, markup: Markup) -> list[str]:
         words = [_("Restored everything as it was on {at}.", at=markup.time(self.made))]
         if self.saved:
-            words.append(_("What was there before is in the backup “{name}”.", name=self.saved))
+            words.append(_("The previous data is in the backup “{name}”.", name=self.saved))
         words.append(
             _(
                 "Sign-ins to the dashboard, tokens and lasting permissions have ended: sign in again, create new "
@@ -121,7 +121,7 @@ class Restore(Struct, frozen=True):
     async def _fetched(self, folder: DataFolder, alone: str) -> tuple[str, tuple[str, ...]]:
         replica = replica_of(self.config)
         if replica is None:
-            raise UserError("There is no replica. Set litestream and replica under [backup].")
+            raise UserError("There is no replica. Set litestream and replica in [backup].")
         try:
             folder.prepare()
             with hold(folder, alone):

@@ -32,12 +32,13 @@ _WRITERS = 8  # colors that distinguish writers
 _HEADINGS = {
     "about": "related to", "after": "after which task", "as_owner": "your name in the file", "begin": "start",
     "by": "group by", "count": "limit", "dead": "only failed", "domain": "area", "embedder": "embedding model",
-    "ends": "end", "every": "minutes between checks", "kept_as": "path", "newer": "newer version", "of": "applies to",
+    "ends": "end", "every": "minutes between checks", "kept_as": "path", "mine": "only mine", "newer": "newer version",
+    "of": "applies to",
     "older": "older version", "only": "single change", "only_at": "expected state",
-    "origin": "import", "reach": "where it applies", "row": "number",
+    "origin": "import", "permit": "lasting permission", "reach": "where it applies", "row": "number",
     "seen": "edited version", "tech": "technology", "to": "audience", "under": "parent task",
     "unset": "settings to reset", "usd": "limit in dollars", "what": "tool or block", "which": "number",
-    "who": "person, role or server",
+    "who": "person, role or server", "zone": "time zone",
 }  # fmt: skip
 """What fields are called whose names, which are typed, do not say it."""
 

@@ -55,7 +55,7 @@ class PageMarks(Struct):
 
 _AGAIN_SECONDS = 30.0
 _DASHBOARD = gettext_noop("dashboard")
-_OFF = gettext_noop("off ([web.server] listen is empty)")
+_OFF = gettext_noop("off (listen in [web.server] is empty)")
 _NOT_WANTED = gettext_noop("off: only a chat is running; `carina run` starts it")
 _log = Log("carina.web")
 
@@ -129,7 +129,7 @@ class WebServer(Struct, frozen=True):
         await listening.tried.wait()
         if not listening.address:
             raise UserError(
-                "The dashboard is off: {problem}. Set another address in [web.server] listen.",
+                "The dashboard is off: {problem}. Set listen in [web.server] to another address.",
                 problem=listening.words(),
             )
         return await self.links.first_link()

@@ -18,7 +18,7 @@ from memory import agents
 from memory.knowledge import entries, fact_extraction, facts, sessions
 from memory.knowledge.fact_comparison import Relation, relation
 from memory.knowledge.fact_extraction import Category, Statement
-from memory.knowledge.facts import Fact, Source
+from memory.knowledge.facts import LABELS, Fact, Source
 from memory.knowledge.project_learnings import LONGEST
 from memory.people.audience import Scope, Trust
 from memory.store.database import Rows, Tx
@@ -37,7 +37,7 @@ _Fact = Annotated[
 ]
 _Category = Annotated[
     Category | None,
-    Param("What kind of fact it is (default: chosen from its wording)", labels={"lesson_learned": "Note"}),
+    Param("What kind of fact it is (default: chosen from its wording)", labels=LABELS),
 ]
 _NO_FACT = gettext_noop("There is no fact “{which}” here.")
 _SEVERAL_FACTS = gettext_noop("Several facts match “{which}”. Choose one: {listed}.")

@@ -148,7 +148,10 @@ class Imports(MemoryService, frozen=True):
     constellations: Constellations
 
     @operation(
-        "import.chatgpt", "Import the conversations of a ChatGPT export", Action.AGENTS, _imports("conversations.json")
+        "import.chatgpt",
+        "Import the conversations from a ChatGPT export",
+        Action.AGENTS,
+        _imports("conversations.json"),
     )
     async def chatgpt(self, _caller: Caller, arguments: OneImport) -> Report:
         return await self._take(
@@ -161,12 +164,12 @@ class Imports(MemoryService, frozen=True):
     async def discord(self, _caller: Caller, arguments: OneImport) -> Report:
         return await self._take("discord", arguments, foreign_exports.discord)
 
-    @operation("import.letta", "Import the agents of a Letta agent file", Action.AGENTS, _imports("sam.af"))
+    @operation("import.letta", "Import the agents from a Letta agent file", Action.AGENTS, _imports("sam.af"))
     async def letta(self, _caller: Caller, arguments: OneImport) -> Report:
         return await self._take("letta", arguments, lambda path: foreign_exports.letta(foreign_exports.read_json(path)))
 
     @operation(
-        "import.markdown", "Import the notes of a folder into long-term memory", Action.AGENTS, _imports("~/notes")
+        "import.markdown", "Import the notes from a folder into long-term memory", Action.AGENTS, _imports("~/notes")
     )
     async def markdown(self, _caller: Caller, arguments: OneImport) -> Report:
         if not arguments.file.is_dir():

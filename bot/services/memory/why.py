@@ -138,7 +138,7 @@ class MemoryRow(Row):
             case "message":
                 if self.said or (self.noted and self.speaker):
                     return _("A message")
-                return _("A notice that only I got") if self.noted else _("An answer of mine")
+                return _("A notice that only I got") if self.noted else _("One of my answers")
             case "summary":
                 return _("Summary of an agent") if self.label == "agent" else _("Summary ({kind})", kind=self.label)
             case _:

@@ -307,7 +307,10 @@ class Access:
         self.resume()
 
     @operation(
-        "people.list", "List who talked to agents, waits to be let in, or is allowed or blocked", Action.PEOPLE, _LISTS
+        "people.list",
+        "List who has talked to agents, is waiting for approval, or is allowed or blocked",
+        Action.PEOPLE,
+        _LISTS,
     )
     def list_people(self, rows: Rows, caller: Caller) -> Listing[PersonRow]:
         waiting, ruled = admission_and_pairing.waiting(rows, self.clock()), admission_and_pairing.rules(rows)
@@ -341,7 +344,7 @@ class Access:
         subject = _required(await self.looked_up(arguments.named))
         if self.configured.get(subject) is Rule.DENY:
             raise UserError(
-                "The configuration blocks them under [discord.deny], which takes precedence. Remove that there."
+                "The configuration blocks them in [discord.deny], which takes precedence. Remove the entry there."
             )
         return await self._rule(caller, subject, Rule.ALLOW, _("{who} is allowed"))
 

@@ -116,11 +116,11 @@ class Accounts:
             case Link(other, proven=False):
                 return report(
                     _(
-                        "This code was given to {{other}}. If that is you, enter this one there within ten "
-                        "minutes: `{shown_code}`\nThen I treat both accounts as one person: I may use what either "
-                        "told me privately when I talk to the other privately, and your privacy choices cover both. If "
-                        "somebody else gave you the code, stop here: they are trying to learn what I know about "
-                        "you.",
+                        "The code that you entered was given to {{other}}. If that is you, enter this code "
+                        "there within ten minutes: `{shown_code}`\nThen I treat both accounts as one person: "
+                        "I may use what you tell me privately with one account in private conversations with "
+                        "the other, and your privacy choices cover both. If somebody else gave you the code, "
+                        "stop here: they are trying to learn what I know about you.",
                         shown_code=shown_code(second),
                     ),
                     other=other,

@@ -228,7 +228,7 @@ class TaskLists(ZonedService, frozen=True):
         task_templates.save(tx, saved, caller.person, caller.alone.scope.audience, caller.trust, self.clock())
         return _("Saved “{title}” as the template “{name}”.", title=found.title, name=name)
 
-    @operation("tasks.template.use", "Add the tasks of a template", Action.AGENDA, KEEPS)
+    @operation("tasks.template.use", "Add the tasks from a template", Action.AGENDA, KEEPS)
     def use_template(self, tx: Tx, caller: Caller, name: _Name, title: _Title = "", under: _Under = "") -> Tasks:
         template = self._template(tx, caller, name)
         selves = self.people.selves(caller.person)

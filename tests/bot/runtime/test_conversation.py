@@ -106,7 +106,7 @@ async def test_a_model_that_loops_on_tools_is_stopped_and_told_before(tmp_path: 
     async with running(tmp_path, Setting(model, tools=[bell], limits=Limits(max_steps=3))) as service:
         await service.heard(said("ring", 1))
         assert service.platform.texts() == [
-            "I stopped after 3 steps without an answer. Ask me again, perhaps in smaller parts."
+            "I reached my limit on steps (3) without an answer. Ask me again, perhaps in smaller parts."
         ]
     assert (len(model.requests), len(bell.rung)) == (3, 2)
     assert [bool(request.tools) for request in model.requests] == [True, True, False]

@@ -186,7 +186,7 @@ async def test_how_many_erasures_were_done_again_is_said(folder: Path, count: in
     await erased(folder, count)
     stamp = int(NOW.timestamp())
     said = await told(folder, backup)
-    saved = f" What was there before is in the backup “{backups.listing(folder)[0].name}”."
+    saved = f" The previous data is in the backup “{backups.listing(folder)[0].name}”."
     ended = (
         " Sign-ins to the dashboard, tokens and lasting permissions have ended: sign in again, create new tokens with "
         "`carina token create`, and give permissions again."

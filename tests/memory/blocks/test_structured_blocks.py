@@ -180,7 +180,7 @@ def test_the_system_keeps_what_is_read_only_to_others(tx: Tx) -> None:
     with pytest.raises(BlockRefused, match=r"state\.source of block “notes” is read-only"):
         set_field(tx, author(), "notes", "state.source", "me")
     append_block(tx, author(writer=SYSTEM), "notes", "fine", "diagnostics")
-    assert content(tx).endswith("## diagnostics (read only)\nfine\n")
+    assert content(tx).endswith("## diagnostics (read-only)\nfine\n")
 
 
 def test_what_a_block_begins_with_obeys_its_limit_and_its_kind(tx: Tx) -> None:

@@ -40,7 +40,7 @@ async def test_a_missing_intent_is_named_and_mentions_and_dms_still_work(tmp_pat
         assert "Elm Street" in (await t.ask(t.ana, t.general, "<@bot> where is my dentist?")).text
         assert (await t.ask(t.ana, t.ana.direct, "hello")).text
         told = (await t.olga.command("admin status")).text.replace("\\", "")
-        assert "without message_content (turn it on in Discord's developer portal, under Bot)" in told
+        assert "without message_content, which can be turned on in Discord's developer portal, under Bot" in told
 
 
 async def test_without_the_members_intent_commands_in_direct_messages_work_too(tmp_path: Path) -> None:

@@ -167,7 +167,7 @@ def test_it_is_said_once_where_it_was_set_or_to_its_person_alone(
 def test_quiet_hours_over_midnight_hold_it_back_and_whoever_set_it_is_told(tx: Tx) -> None:
     person_settings.put(tx, (ANN,), Times("Europe/Vienna", "22:30", "07:00"), NOW)
     kept = planned(tx, "today at 23:30")
-    assert kept.note == "That is during your quiet hours, so I'll remind you when they end, at 7:00 AM."
+    assert kept.note == "That is during your quiet hours, so I'll remind you when they end (7:00 AM)."
     done = says().remind(tx, firing(tx, kept))
     assert done.again == datetime(2026, 3, 3, 6, tzinfo=UTC)
     assert out(tx) == []

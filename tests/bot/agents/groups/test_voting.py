@@ -59,7 +59,7 @@ async def test_who_gives_no_valid_ballot_or_is_too_late_is_named_and_not_counted
             "No decision: 2 of the 3 ballots needed.",
             "Votes: yes 2, no 0",
             "- Ant — yes",
-            "- Bee — no ballot (cast no valid vote)",
+            "- Bee — no ballot (cast no valid ballot)",
             "- Cat — yes",
             "- Dog — no ballot (too late)",
         ]

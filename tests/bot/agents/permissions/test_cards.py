@@ -92,7 +92,7 @@ def test_what_is_no_object_is_listed_as_it_is(arguments: str) -> None:
         (
             "recall",
             {"operation": "delete", "label": "pet", "forget_words": True},
-            "Delete the memory `pet`; forget\\_words: true",
+            "Delete the entry `pet`; forget\\_words: true",
         ),
         (
             "context",
