@@ -22,6 +22,7 @@ from sources.discord.conversion import MessageContext, author_of
 from sources.discord.places import NAME, bindings_of, channel_info, place_of
 from sources.discord.send_failures import REFUSED
 from sources.discord.settings import DiscordSettings, Mode
+from sources.names import source_name
 from texts import _, error_sentence, gettext_noop
 
 Command: TypeAlias = app_commands.Command[Any, ..., None]
@@ -46,6 +47,8 @@ def _chat(kind: str, served: ServedConstellations, settings: DiscordSettings) ->
         interaction: Interaction, name: app_commands.Range[str, 1, 64], text: app_commands.Range[str, 1, 4000]
     ) -> None:
         try:
+            if served.shared.accounts.is_paused(NAME):  # messages are read when the pause ends, commands are not
+                raise UserError("{source} is paused.", source=source_name(NAME))
             around = await _context(interaction, settings)
             async with served.at(around.place.bindings) as services:
                 talking = services.talking
