@@ -34,7 +34,7 @@ from memory.blocks import edits
 from memory.knowledge import summaries
 from memory.knowledge.summaries import Compaction
 from memory.people import hidden_people
-from memory.people.audience import PUBLIC, Audience
+from memory.people.audience import Audience
 from memory.queue import inbox, messages, turns
 from memory.queue.messages import Message
 from memory.queue.turns import Turn
@@ -206,7 +206,7 @@ def conversation_of(
     open_from = turns.oldest_running(rows, turn.place)  # its answer will precede what was written meanwhile
     kept = [] if previous is None else messages.by_ids(rows, previous.kept, turn.scope)
     held = [*kept, *(one for one in found if one.id not in waiting and summaries.position(one) < open_from)]
-    unseen = hidden_people.people(rows) if audience == PUBLIC else ()
+    unseen = hidden_people.people(rows, audience)
     held = [one._replace(text="", tool_args=None) if one.person in unseen else one for one in held]
     budget = agent.config.context_budget or DEFAULT_BUDGET
     view = View(sorted(held, key=lambda message: (summaries.position(message), message.id)), budget, size_of, now)

@@ -19,7 +19,7 @@ class TurnContext(Struct, frozen=True):
     zone: str
     """The person's time zone; empty if they set none."""
     unshown: Set[PersonId]
-    """Others whose words are left out of what everybody hears."""
+    """Others whose words are left out."""
     remembers: bool
     """Whether the agent has entries that may be recalled."""
     compacted: Compaction | None

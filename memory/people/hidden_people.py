@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
 
+from memory.people.audience import OWNER, Audience, person_audience
 from memory.store.database import Rows, Tx
 from memory.store.ids import PersonId
 
@@ -49,5 +50,7 @@ def chosen(rows: Rows) -> dict[PersonId, str]:
 PEOPLE = "SELECT json_group_array(person_id) FROM unshown_people"
 
 
-def people(rows: Rows) -> frozenset[PersonId]:
-    return frozenset(rows.value(PEOPLE, (), json.loads) or ())
+def people(rows: Rows, audience: Audience) -> frozenset[PersonId]:
+    """Those whose messages are left out where this audience hears."""
+    found = map(PersonId, rows.value(PEOPLE, (), json.loads) or ())
+    return frozenset(each for each in found if audience not in (OWNER, person_audience(each)))

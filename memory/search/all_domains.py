@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from memory.people.audience import Audience, Scope, Trust
+from memory.people.hidden_people import shown
 from memory.queue.messages import COLUMNS, Message, to_message
 from memory.search.domains import WORDS_OF, Condition, Lookup, Table, asked, split_by_model, unmet
 from memory.search.query import MAX_HITS, Domain, Hit, Kind, Query, Results, understood
@@ -139,7 +140,7 @@ def _with_neighbors(rows: Rows, found: list[Hit], scope: Scope) -> list[Hit]:
         return found
     sides = [
         f"(SELECT id FROM messages WHERE place_id = m.place_id AND id {side} m.id AND deleted_at IS NULL "
-        f"AND search_text <> '' AND KNOWN(audience) ORDER BY id {order} LIMIT 1)"
+        f"AND search_text <> '' AND KNOWN(audience) AND {shown('messages')} ORDER BY id {order} LIMIT 1)"
         for side, order in (("<", "DESC"), (">", "ASC"))
     ]
     sql = f"SELECT id, {sides[0]}, {sides[1]} FROM messages m WHERE id IN (SELECT value FROM json_each(?))"

@@ -115,12 +115,6 @@ def unmet(query: Query) -> tuple[str, ...]:
 _NONE: dict[str, Any] = {"person": None, "author": None, "role": None, "place": None, "category": None, "tags": ()}
 
 
-def _living_messages(agent: AgentId | None) -> Condition:
-    # Deleted rows and tool results have no search text.
-    living = "t.deleted_at IS NULL AND t.search_text <> ''"
-    return Condition(living if agent is None else f"{living} AND {shown('t')}")
-
-
 def _living_entries(agent: AgentId | None) -> Condition:
     living = "t.archived_at IS NULL AND t.superseded_by IS NULL"
     return Condition(living) if agent is None else Condition(f"t.agent_id = ? AND {living}", (agent,))
@@ -233,7 +227,8 @@ TABLES = (
         number="id",
         moment="t.created_at",
         columns="t.content AS text, NULL AS label, t.speaker AS speaker, t.place_id AS place, t.role AS role",
-        living=_living_messages,
+        # Deleted rows and tool results have no search text.
+        living=lambda _agent: Condition(f"t.deleted_at IS NULL AND t.search_text <> '' AND {shown('t')}"),
         conditions={
             "person": _PERSON,
             "author": "(t.speaker = ? COLLATE NOCASE OR t.agent_id = ? OR (t.role = 'user' AND t.person_id = ?))",
@@ -256,7 +251,7 @@ TABLES = (
         columns="t.words AS text, NULL AS label, "
         "(SELECT name FROM agents WHERE id = t.agent_id) AS speaker, "
         "t.place_id AS place, NULL AS role",
-        living=lambda agent: Condition("t.search_text <> ''" + ("" if agent is None else f" AND {shown('t')}")),
+        living=lambda _agent: Condition(f"t.search_text <> '' AND {shown('t')}"),
         conditions={"person": _PERSON, "author": _BY_AGENT, "place": _PLACE},
     ),
     Table(

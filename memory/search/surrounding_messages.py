@@ -12,6 +12,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from memory.people.audience import Scope
+from memory.people.hidden_people import shown
 from memory.search.message_traits import MessageTraits
 from memory.store.clock import from_text
 from memory.store.database import Rows
@@ -47,7 +48,7 @@ def around(rows: Rows, numbers: Iterable[int], scope: Scope, reach: int) -> list
     sides = [
         f"""(SELECT json_group_array(json_array(id, created_at, length)) FROM (
             SELECT id, created_at, length(search_text) AS length FROM messages WHERE place_id = m.place_id
-            AND id {side} m.id AND deleted_at IS NULL AND search_text <> '' AND KNOWN(audience)
+            AND id {side} m.id AND deleted_at IS NULL AND search_text <> '' AND KNOWN(audience) AND {shown("messages")}
             ORDER BY id {order} LIMIT ?))"""
         for side, order in (("<", "DESC"), (">=", "ASC"))
     ]

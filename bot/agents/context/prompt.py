@@ -56,7 +56,7 @@ from memory.group_runs import Part
 from memory.knowledge.items import Kind
 from memory.knowledge.summaries import Compaction
 from memory.knowledge.turn_context import TurnContext, turn_context
-from memory.people.audience import OWNER, PUBLIC, Audience
+from memory.people.audience import OWNER, Audience
 from memory.people.identities import audience_called
 from memory.queue import inbox, message_files, messages, turns
 from memory.queue.inbox import InRow
@@ -279,12 +279,8 @@ def _history(rows: Rows, material: PromptInputs, context: TurnContext) -> list[m
         newest = [*(messages.by_ids(rows, older, turn.scope) if older else ()), *newest]
     if len(newest) == HISTORY_ROWS:
         newest = newest[cut_point(newest) :]
-    if context.unshown:
-        everywhere = turn.scope.audience == PUBLIC
-        newest = [
-            each for each in newest if each.person not in context.unshown or not (everywhere or each.batch is None)
-        ]
-    placed = [(each.batch or each.id, each.id, each) for each in newest if each.id not in asked]
+    told = [each for each in newest if each.id not in asked and each.person not in context.unshown]
+    placed = [(each.batch or each.id, each.id, each) for each in told]
     return [each for position, _, each in sorted(placed) if position < turn.id]  # the same in all its steps
 
 

@@ -29,12 +29,14 @@ from memory.erasure import personal_tables
 from memory.folders import rows as folders
 from memory.folders.rows import Folder
 from memory.people import person_settings
-from memory.people.audience import OWNER
+from memory.people.audience import OWNER, Scope
 from memory.people.person_settings import Times
 from memory.people.privacy_choices import PrivacyChoice
 from memory.queue import inbox, outbox
 from memory.queue.notifications import Kind, Notification
 from memory.queue.payloads import BlockNote, Extras, Quotation
+from memory.search.all_domains import search
+from memory.search.query import Query
 from memory.store import erasure_records
 from memory.store.constellations import Constellations
 from memory.store.database import Tx
@@ -42,7 +44,23 @@ from memory.store.errors import DatabaseBusy
 from memory.store.ids import ConstellationId, ErasureId, PersonId
 from memory.store.records import replace
 from memory.store.sqlite import connect
-from tests.bot.parts import ANN, BOB, HALL, OLGA, HeldReply, call, channel, deleted, direct, edited, said, says, texts
+from tests.bot.parts import (
+    ANN,
+    BOB,
+    HALL,
+    OLGA,
+    HeldReply,
+    call,
+    channel,
+    deleted,
+    direct,
+    edited,
+    results,
+    said,
+    says,
+    texts,
+    whole,
+)
 from tests.bot.services.calling import NOW, registry, somebody
 from tests.bot.stage import SETUP, Service, Setting, running, talked, until
 from tests.bot.terminals import Begin, carina
@@ -222,7 +240,7 @@ async def test_nothing_of_who_paused_is_stored_or_answered_and_the_place_is_read
     assert await service.read(lambda rows: inbox.cursors(rows, "discord")) == {HALL.id: "9", DIRECT.id: "3"}
     assert bytes_with(tmp_path, WORD) == []
     await service.heard(said("Bob speaks", 10, speaker=BOB))
-    assert texts(service.model.requests[-1]) == ["before", "Bob speaks"]
+    assert texts(service.model.requests[-1]) == ["Bob speaks"]
 
 
 async def test_who_resumes_is_heard_again(service: Service) -> None:
@@ -557,9 +575,16 @@ async def test_what_they_said_while_paused_is_not_taken_from_a_history_later(ser
 
 async def test_who_opts_out_later_leaves_the_view_of_others(service: Service) -> None:
     await service.heard(said(WORD, 1, answer=False), said("tortoise", 2, speaker=BOB, answer=False))
+    await service.heard(said(f"answered: {WORD}", 3))
     await told(service, "optout")
-    await service.heard(said("well?", 3, speaker=BOB))
+    service.model.replies.extend([says("", call("search", query="tortoise")), says("It sleeps.")])
+    await service.heard(said("well?", 4, speaker=BOB))
+    (found, _ok) = results(service.model.requests[-1])[-1]
+    assert "Bob in hall): tortoise" in found
     assert texts(service.model.requests[-1]) == ["tortoise", "well?"]
+    assert WORD not in whole(service.model.requests[-1])
+    found_by_people = await service.read(lambda rows: search(rows, Query(WORD, None), Scope(HALL.audience)))
+    assert found_by_people.hits == []
 
 
 async def test_somebody_of_whom_nothing_is_kept_gets_a_receipt_that_says_so(service: Service) -> None:

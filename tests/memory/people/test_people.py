@@ -466,11 +466,12 @@ def test_each_reason_hides_a_person_by_itself_and_only_where_others_hear(tx: Tx)
     for chosen in ({ANN: "2026-01-01", BOB: "2026-01-01"}, {ANN: "2026-01-02"}):
         hidden_people.choices(tx, chosen)
         assert hidden_people.chosen(tx) == chosen
-        assert hidden_people.people(tx) == chosen.keys()
+        assert hidden_people.people(tx, GUILD) == chosen.keys()
     hidden_people.note(tx, ANN, HiddenReason.CHOICE, NOON, holds=False)
     assert hidden_people.chosen(tx) == {}
     hidden_people.choices(tx, {})
-    assert hidden_people.people(tx) == {ANN}
+    assert hidden_people.people(tx, GUILD) == hidden_people.people(tx, person_audience(BOB)) == {ANN}
+    assert hidden_people.people(tx, OWNER) == hidden_people.people(tx, person_audience(ANN)) == set()
     for number, audience in enumerate((GUILD, person_audience(ANN), OWNER, person_audience(BOB))):
         taken(tx, number, place=replace(HALL, audience=audience))
     found = tx.all(" ".join(("SELECT audience FROM messages WHERE", hidden_people.shown("messages"), "ORDER BY id")))
