@@ -82,7 +82,7 @@ class Router:
         """Store received messages, bring turns to a stored step, deliver what is due; for at most `seconds`."""
         try:
             async with asyncio.timeout(seconds):
-                await self._intake.join()
+                await self.taken_in(seconds / 2)  # a file that is locked keeps the others from nothing
                 self.supervisor.begin_no_turns()
                 for runtime in self.opened:
                     runtime.stop_turns()

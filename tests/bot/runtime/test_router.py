@@ -185,7 +185,11 @@ async def test_a_database_that_refuses_holds_up_no_other_constellation(tmp_path:
             service.hear(said("two", 3))
             await until(lambda: service.platform.texts() == ["Yes."])
             await until(lambda: "1 new message " in service.router.supervisor.unstored.words())
-        await until(lambda: service.platform.texts(ATTIC.id) == ["Yes.", "Yes."])
+            await service.router.drain(0.2)
+            assert service.router.supervisor.stopping, "turns come to a stored step all the same"
+        await service.stored()
+        said_there = await service.rows("SELECT content FROM messages WHERE role = 'user'", of=service.ids[1])
+        assert [row["content"] for row in said_there] == ["before", "one"]
 
 
 @pytest.mark.usefixtures("hurried")
