@@ -230,7 +230,7 @@ class BreakerModel(ModelWrapper):
                         self._note()
                     yield event
         except (asyncio.CancelledError, GeneratorExit):
-            self._closed_until = min(self._closed_until, self._clock())  # nothing learned: the next call is the trial
+            self._learned_nothing()
             raise
         except ModelError as error:
             self._failed(error)
@@ -245,6 +245,12 @@ class BreakerModel(ModelWrapper):
                 self._failures += 1
                 if self._failures >= FAILURES:
                     self._shut(error)
+            case _:
+                self._learned_nothing()
+
+    def _learned_nothing(self) -> None:
+        """If this call was the trial, the next one is."""
+        self._closed_until = min(self._closed_until, self._clock())
 
     def _note(self, error: ModelError | None = None) -> None:
         trouble, reason = (error.trouble, error.reason) if error else (None, "")

@@ -60,6 +60,19 @@ async def test_requests_that_are_at_fault_themselves_do_not_count() -> None:
     assert (await last(model)).text == "hello"
 
 
+@pytest.mark.parametrize("error", [ContextTooLong("long"), ModelRejected("400")])
+async def test_after_a_trial_that_was_at_fault_itself_the_next_call_is_tried(
+    error: ContextTooLong | ModelRejected,
+) -> None:
+    clock = Clock()
+    model = BreakerModel(ScriptedModel([REFUSED], [error], says("hello")), clock=clock)
+    await fails(model)
+    clock.now += PAUSE
+    with pytest.raises(type(error)):
+        await events(model)
+    assert (await last(model)).text == "hello"
+
+
 async def test_success_counts_for_a_listener_that_leaves_with_the_answer() -> None:
     model = BreakerModel(ScriptedModel([BUSY], [BUSY], says("hello"), [BUSY], says("hello")), clock=Clock())
     await fails(model)
