@@ -55,15 +55,16 @@ def remove_derived(
     return changed
 
 
-def remove_of_person(tx: Tx, person: PersonId, at: datetime) -> None:
+def remove_of_person(tx: Tx, person: PersonId, at: datetime) -> list[str]:
     """Remove what agents wrote in turns that answered a person, and what the person wrote by hand.
 
     The history of those blocks is erased, too. A block that got its name in the same way goes whole if nobody else
     described it or wrote in it. Other blocks lose the descriptions that they got so. Call it during an erasure, before
-    the messages go. Unreadable blocks are logged.
+    the messages go. Unreadable blocks are logged. Returns the ids of the blocks that had words of theirs.
     """
     turns, writer = caused(tx, turns_of(tx, person)), person_writer(person)
-    for row in _touched(tx, turns, writer):
+    found = _touched(tx, turns, writer)
+    for row in found:
         block, alone = BlockId(row["id"]), bool(row["deleted"])
         if not row["deleted"]:
             alone = _forget_writer(tx, block, at, turns, writer, written=bool(row["written"]))
@@ -75,6 +76,7 @@ def remove_of_person(tx: Tx, person: PersonId, at: datetime) -> None:
         elif row["described"]:
             _undescribe(tx, block)
     tx.run("UPDATE memory_blocks SET named_by = '' WHERE named_by = ?", (writer,))
+    return [str(row["id"]) for row in found]
 
 
 def _forget_writer(

@@ -29,6 +29,11 @@ from memory.store.database import Rows, Tx, Value
 from memory.store.ids import ErasureId, MessageId, PersonId, TurnId
 from memory.store.sqlite import Connection
 
+_OF_ROWS = " UNION ".join(
+    f"""SELECT u.turn_id FROM turn_uses u JOIN {table} r ON u.kind = '{kind}' AND r.id = CAST(u.row_id AS INTEGER)
+        WHERE r.person_id = :person"""
+    for kind, table in (("fact", "facts"), ("task", "tasks"), ("event", "activity_events"), ("item", "items"))
+)
 _FOUND = f"""SELECT u.turn_id FROM turn_uses u JOIN messages m ON u.kind = 'message' AND m.id = u.row_id
               WHERE m.person_id = :person AND m.role = 'user'
             UNION SELECT u.turn_id FROM turn_uses u JOIN archival_entries e ON u.kind = 'entry' AND e.id = u.row_id
@@ -38,8 +43,11 @@ _FOUND = f"""SELECT u.turn_id FROM turn_uses u JOIN messages m ON u.kind = 'mess
               JOIN messages m ON m.audience = s.audience AND (s.place_id IS NULL OR m.place_id = s.place_id)
                 AND (m.id BETWEEN s.first_position AND s.last_position
                   OR m.batch_id BETWEEN s.first_position AND s.last_position)
-              WHERE m.person_id = :person AND m.role = 'user'"""
-"""The turns that used rows of a person, or summaries of them."""
+              WHERE m.person_id = :person AND m.role = 'user'
+            UNION SELECT turn_id FROM turn_uses
+              WHERE kind = 'block' AND row_id IN (SELECT value FROM json_each(:blocks))
+            UNION {_OF_ROWS}"""
+"""The turns that used rows of a person, summaries of them, or blocks that had words of theirs."""
 
 
 class ErasureResult(Struct, frozen=True):
@@ -55,8 +63,7 @@ def erase_here(tx: Tx, erasure: ErasureId, person: PersonId, now: datetime) -> E
     """Erase a person from this file; for a repeated erasure, erase what came since. Must be durable."""
     before = personal_tables.count_all(tx, person)
     moved = _running(tx)
-    remove_of_person(tx, person, now)
-    answers = _empty_answers(tx, person, now)
+    answers = _empty_answers(tx, person, remove_of_person(tx, person, now), now)
     _strip_names(tx, person)
     for store in personal_tables.STORES:
         store.erase(tx, person)
@@ -98,7 +105,7 @@ def _running(rows: Rows) -> tuple[TurnId, ...]:
     return tuple(TurnId(row["id"]) for row in rows.all("SELECT id FROM turns WHERE status = 'running'"))
 
 
-def _empty_answers(tx: Tx, person: PersonId, now: datetime) -> int:
+def _empty_answers(tx: Tx, person: PersonId, blocks: list[str], now: datetime) -> int:
     """Empty what agents said in turns that answered the person, what they were told of the person's doing, and what
     tools quoted of them in other turns. Returns how many of these were answers.
 
@@ -110,7 +117,8 @@ def _empty_answers(tx: Tx, person: PersonId, now: datetime) -> int:
                   OR (role = 'tool' AND batch_id IN ({_FOUND})))
               UNION SELECT message_id, 0 FROM inbox
                 WHERE kind = 'event' AND person_id = :person AND message_id IS NOT NULL"""
-    holding = {MessageId(row["id"]): row["answered"] for row in tx.all(sql, {"person": person, "turns": theirs})}
+    values: dict[str, Value] = {"person": person, "turns": theirs, "blocks": blocks}
+    holding = {MessageId(row["id"]): row["answered"] for row in tx.all(sql, values)}
     outbox.forget(tx, holding)
     messages.redact(tx, holding, now)
     return sum(holding.values())

@@ -209,7 +209,7 @@ def unfinished(rows: Rows, of: AgentId | PlaceId) -> tuple[TurnId, ...]:
     return tuple(TurnId(row["id"]) for row in rows.all(sql, (of,)))
 
 
-def note_use(tx: Tx, turn: Turn, kind: Literal["entry", "message", "block", "blocks", "summary"], row_id: str) -> None:
+def note_use(tx: Tx, turn: Turn, kind: str, row_id: str) -> None:
     """Record that the turn's answer used a row, for explanations; for a passage, its entry is recorded."""
     if kind == "entry":
         whole = tx.one("SELECT coalesce(parent_entry_id, id) FROM archival_entries WHERE id = ?", (row_id,))
@@ -238,7 +238,8 @@ LIVING = {
 """Which of some ids still exist, by kind."""
 _FULL = " AND content || profile <> ''"
 _USES = """WITH used AS (SELECT kind, row_id FROM turn_uses WHERE turn_id IN (SELECT value FROM json_each(?)))
-           SELECT kind, row_id FROM used WHERE kind <> 'blocks' UNION SELECT 'block', value FROM used,
+           SELECT kind, row_id FROM used WHERE kind IN ('entry', 'message', 'summary', 'block', 'gone')
+           UNION SELECT 'block', value FROM used,
              json_each(iif(json_valid(row_id), row_id, '[]')) WHERE kind = 'blocks' ORDER BY row_id"""
 
 

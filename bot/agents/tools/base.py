@@ -32,7 +32,7 @@ from texts import _
 
 ArgumentsT_contra = TypeVar("ArgumentsT_contra", bound="Arguments", contravariant=True)
 
-UseKind: TypeAlias = Literal["entry", "message", "block", "summary"]
+UseKind: TypeAlias = Literal["entry", "message", "block", "summary", "fact", "task", "event", "item"]
 Needs: TypeAlias = Mapping[str, tuple[str, ...]]
 """The required arguments of each operation."""
 

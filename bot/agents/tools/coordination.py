@@ -9,7 +9,7 @@ from bot.agents.context.quotes import joined, line, say
 from bot.agents.context.situation import ago, handoff_line, task_line
 from bot.agents.permissions.calls_needing_approval import Caution
 from bot.agents.tools.agenda import AgendaTool, Fields, state_words
-from bot.agents.tools.base import Arguments, Outcome, Rarely, ToolContext
+from bot.agents.tools.base import Arguments, Outcome, Rarely, ToolContext, UseKind
 from bot.errors import ToolError
 from memory import activity, agents, coordination
 from memory.agenda import tasks
@@ -147,4 +147,6 @@ def _status(rows: Rows, context: ToolContext) -> Outcome:
     if notes:
         lines.append(say("Notes:"))
         lines += [say("- {id} ({i}): {text}", id=n.id, i=n.importance, text=line(n.text, _SHOWN)) for n in notes]
-    return Outcome(joined(lines))
+    used: list[tuple[UseKind, str]] = [("task", str(each.id)) for each in given]
+    used += [("item", each.id) for each in handoffs] + [("item", each.id) for each in notes]
+    return Outcome(joined(lines), uses=tuple(used))

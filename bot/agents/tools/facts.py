@@ -7,7 +7,7 @@ from pydantic import Field
 from bot.agents.context.quotes import PromptText, joined, say
 from bot.agents.context.recalled_knowledge import numbered_line, project_line
 from bot.agents.permissions.calls_needing_approval import Caution
-from bot.agents.tools.base import Arguments, Needs, Outcome, Rarely, StoreTool, ToolContext
+from bot.agents.tools.base import Arguments, Needs, Outcome, Rarely, StoreTool, ToolContext, UseKind
 from bot.errors import ToolError
 from memory.knowledge import facts, project_learnings, sessions
 from memory.knowledge.fact_extraction import LONGEST, Category, Statement
@@ -82,7 +82,8 @@ def _list(rows: Rows, context: ToolContext) -> Outcome:
     turn = context.turn
     own, shared = facts.weightiest(rows, turn.agent, turn.scope, (_LISTED, _LISTED), turn.person)
     lines = [*_titled("Yours", own), *_titled("Known to all agents", shared)]
-    return Outcome(joined(lines) or say("Nothing was learned that may be used here."))
+    uses: list[tuple[UseKind, str]] = [("fact", str(each.id)) for each in (*own, *shared)]
+    return Outcome(joined(lines) or say("Nothing was learned that may be used here."), uses=tuple(uses))
 
 
 def _titled(title: str, found: list[Fact]) -> list[PromptText]:

@@ -144,12 +144,8 @@ class FoundRow(Struct, frozen=True, omit_defaults=True):
 
 
 def uses_of(hits: Iterable[Hit]) -> tuple[tuple[UseKind, str], ...]:
-    """The memories among hits that can explain an answer."""
-    return tuple(
-        (hit.kind, hit.id)
-        for hit in hits
-        if hit.kind == "entry" or hit.kind == "message" or hit.kind == "block" or hit.kind == "summary"
-    )
+    """The hits as what an answer used; files are recorded in the activity log."""
+    return tuple((hit.kind, hit.id) for hit in hits if hit.kind != "passage")
 
 
 def entry_row(rows: Rows, entry: Entry, turn: Turn) -> FoundRow:

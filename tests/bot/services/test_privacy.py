@@ -328,6 +328,27 @@ async def test_erasing_takes_every_byte_of_every_constellation_and_says_so(tmp_p
         assert (await asked(service, "see"))["erasures"] == [receipt]
 
 
+async def test_what_tools_told_others_of_tasks_notes_and_blocks_is_emptied_and_the_answers_stay(
+    service: Service,
+) -> None:
+    block = {"label": "scratchpad"}
+    kept = call("tasks", operation="add", title=f"feed {WORD}"), call("coord", operation="note", content=f"so: {WORD}")
+    service.model.replies.extend(
+        [says("", *kept, call("context", operation="append", content=f"about {WORD}", **block)), says("Done.")]
+    )
+    await service.heard(said("I have a llama", 1))
+    asks = [call("search", query=WORD, domain=each) for each in ("tasks", "blocks", "activity")]
+    asks += [call("coord", operation="status"), call("context", operation="viewport", first_line=1, **block)]
+    for number, each in enumerate(asks, 2):
+        service.model.replies.extend([says("", each), says("So it is.")])
+        await service.heard(said("tell me", number, channel("annex"), BOB))
+        assert WORD in results(service.model.requests[-1])[-1][0]
+    await service.erase(ANN.id)
+    left = await messages_of(service)
+    assert [text for text in left if WORD in text] == []
+    assert left.count("So it is.") == len(asks)
+
+
 async def test_what_is_left_in_words_of_others_and_in_copies_is_named(service: Service) -> None:
     await lived(service)
     service.model.replies.append(says("I see."))
