@@ -63,6 +63,16 @@ def long_date(code: str, *days: date) -> str:
     return " – ".join(dict.fromkeys(_dated(_words(code), "long_date", day) for day in days))
 
 
+def past_words(moment: datetime, code: str, *, stamped: bool, zoned: bool) -> dict[str, str]:
+    """The "date" and the "time" of a moment, in a sentence of a language.
+
+    `stamped`: as timestamps of Discord, which each reader sees in their own zone; otherwise `zoned` names UTC.
+    """
+    if stamped:
+        return {"date": f"<t:{moment.timestamp():.0f}:D>", "time": f"<t:{moment.timestamp():.0f}:t>"}
+    return {"date": long_date(code, moment), "time": time_words(moment, code) + " UTC" * zoned}
+
+
 def clock_words(moment: datetime, zone: str) -> str:
     """A time in a zone with its date: "Thu, Nov 26, 2026, 9:00 AM", "Do., 26.11.2026, 09:00"; of `DAY_END` the date."""
     there, words = moment.astimezone(zone_of(zone)), _words(language())
@@ -70,6 +80,11 @@ def clock_words(moment: datetime, zone: str) -> str:
     if there.time() == DAY_END:
         return day
     return _dated(words, "clock", there, full_date=day, time=time_words(there))
+
+
+def zone_name(moment: datetime) -> str:
+    """The short name of a moment's time zone; some have none but their offset from UTC."""
+    return f"{moment:%Z}".replace("+", "UTC+").replace("-", "UTC-")
 
 
 def time_words(clock: time | datetime, code: str = "") -> str:

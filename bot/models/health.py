@@ -1,11 +1,12 @@
 """The health of a model: its problem, since when, and the remedy."""
 
+from collections.abc import Callable
 from datetime import datetime
 from enum import StrEnum
 
 from msgspec import Struct
 
-from bot.models.base import Trouble
+from bot.models.base import Request, Trouble
 from texts import _, gettext_noop
 
 
@@ -93,3 +94,14 @@ def _advice(trouble: Trouble, model: str) -> str:
             return _("Check the network.")
         case Trouble.FAILING:
             return _("If this continues, check the log and the provider's status page.")
+
+
+def no_model(say: Callable[..., str], request: Request) -> str:
+    """Why no language model answers, in the phrases of `say`; for others than the owner, an apology if one should."""
+    if not request.owner:
+        return say("limited") if request.failed else ""
+    if not request.failed:
+        return say("no_model", setting="`CARINA_MODEL`")
+    first = request.failed[0]
+    setting = key_setting(first.model) if first.trouble is Trouble.KEY else "CARINA_MODEL"
+    return say(f"model_{first.trouble}", model=first.model, setting=f"`{setting}`")

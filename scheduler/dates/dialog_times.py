@@ -1,6 +1,7 @@
 """Times relative to what was said before: those that are moved, those of the past, and where something ends."""
 
 import re
+from calendar import monthrange
 from contextlib import suppress
 from datetime import date, datetime, time, timedelta
 
@@ -68,6 +69,7 @@ def replaced(said: str, text: str, code: str) -> str | None:
     An hour alone is of the same half of the day, a day alone of the same month. Empty unless the text names exactly one
     of each kind that is said.
     """
+    said = grammar(code).day_alone.sub(grammar(code).before_day, said)
     left, known = said, {*_WORD.findall(text.casefold())}
     for pattern in grammar(code).replaceable:
         new, old = list(pattern.finditer(said)), list(pattern.finditer(text))
@@ -87,12 +89,25 @@ def keeps_times(old: str, new: str, code: str) -> bool:
     return all(len(each.findall(new)) >= len(each.findall(old)) for each in grammar(code).replaceable)
 
 
-def coming_days(begin: str, end: str, now: datetime, code: str) -> tuple[date, date | None]:
-    """The days of two times that come next, the second after the first; today for a first one that is none."""
+def coming_days(begin: str, end: str, now: datetime, code: str) -> list[date]:
+    """The days of two times that come next, the second after the first; today for a first one that is none.
+
+    Empty if the second one is none.
+    """
     today = now.replace(hour=min(now.hour, 4), minute=0)
     first = coming(begin, today, code) or today
     last = coming(end, first, code)
-    return first.date(), last.date() if last else None
+    return [first.date(), last.date()] if last else []
+
+
+def days_ahead(span: str, ahead: int, now: datetime) -> range:
+    """The days, counted from today, of the day, week or month that begins with the last of so many days; for "agenda",
+    all of those days. Empty for other spans."""
+    if span == "agenda":
+        return range(ahead)
+    first = now.date() + timedelta(days=ahead - 1)
+    lasts = {"day": 1, "week": 7, "month": monthrange(first.year, first.month)[1]}.get(span, 0)
+    return range(ahead - 1, ahead - 1 + lasts)
 
 
 def past_days(text: str, now: datetime, code: str) -> tuple[list[date], str]:

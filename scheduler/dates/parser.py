@@ -71,6 +71,7 @@ class Grammar:
             tuple(self._said(each) for each in data[name]) for name in ("spans", "dates", "times")
         )
         self.beside = self._said(data["beside"])
+        self.day_alone, self.before_day = self._said(data["day_alone"][0]), str(data["day_alone"][1])
         self.replaceable = tuple(self._said(data[each]) for each in ("named_day", "named_clock"))
         """The day and the time of day that a text names, each with the part that may change alone."""
         self.past_days = tuple((self._said(pattern), *changes) for pattern, *changes in data["past_days"])

@@ -1,6 +1,5 @@
 """Acts: for each intent of a person, the tool calls that it needs, and the answer to their results."""
 
-from calendar import monthrange
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import date, timedelta
 from typing import TypeAlias
@@ -12,8 +11,8 @@ from bot.models.offline.facts import Fact, Fit, Question, clauses, fit, misspelt
 from bot.models.offline.intents import STATEMENT, Intent, Parser
 from bot.models.offline.language import LONGEST, detect
 from bot.models.offline.turn import Context, Lines, Record
-from scheduler.dates import coming, is_at, moved_to, try_find
-from scheduler.times_in_words import long_date, time_words
+from scheduler.dates import coming, days_ahead, is_at, moved_to, try_find
+from scheduler.times_in_words import long_date, time_words, zone_name
 from sources.text import one_line
 
 _NEWEST, _MOST_LISTED, _MOST_SAID, _MOST_ROWS, _DAYS_AHEAD = 50, 30, 12, 40, 31
@@ -27,7 +26,7 @@ def act(intent: Intent, context: Context) -> Lines:
     """The answer to one intent. Raises PendingError if calls are needed first, and FailedError."""
     # A forgotten memory is deleted with its text by now, so only the call tells of it.
     drops = (each for name, each in context.turn.results.items() if name.startswith(f"{context.ident}_drop"))
-    undone = intent.name == "undo" and any(each.ok for each in drops)
+    undone = (intent.act, intent.name) != ("forget", "") and any(each.ok for each in drops)
     return Lines(context.language.say("undone")) if undone else _ACTS.get(intent.act, _say)(intent, context)
 
 
@@ -35,7 +34,7 @@ def _say(intent: Intent, context: Context) -> Lines:
     """The answer of intents that need no call and have no act in `_ACTS`: small talk, the clock, a question back."""
     now, language, say = context.turn.now, context.language, context.language.say
     weekday, time = say("weekdays").split()[(now.weekday() + intent.number) % 7], time_words(now, language.code)
-    clock = {"time": time, "zone": now.tzname(), "weekday": weekday, "day": long_date(language.code, now)}
+    clock = {"time": time, "zone": zone_name(now), "weekday": weekday, "day": long_date(language.code, now)}
     given = {"text": intent.text, "count": intent.number, "limit": LONGEST, "help": say("help")}
     said = say(intent.name or intent.act, name=context.turn.request.agent or "Carina", **clock, **given)
     return Lines(said, friendly=intent.act in ("talk", "statement"), beyond=intent.name in ("cannot", "too_long"))
@@ -286,10 +285,9 @@ def _keep(intent: Intent, context: Context, **more: int) -> Lines:
 
 def _list(intent: Intent, context: Context) -> Lines:
     language, now, ahead = context.language, context.turn.now, intent.number or _DAYS_AHEAD
-    first = now.date() + timedelta(days=ahead - 1)
-    lasts = {"day": 1, "week": 7, "month": monthrange(first.year, first.month)[1]}.get(intent.name, 0)
-    rows = _rows(language.data["lists"][intent.name], context, days=ahead + lasts)
-    if days := range(ahead - 1, ahead - 1 + lasts) or range(ahead * (intent.name == "agenda")):
+    days = days_ahead(intent.name, ahead, now)
+    rows = _rows(language.data["lists"][intent.name], context, days=max(ahead, days.stop + 1))
+    if days:
         rows = [row for row in rows if row.at and (row.at.astimezone(now.tzinfo).date() - now.date()).days in days]
         rows = sorted(rows, key=lambda row: row.order)
     elif intent.name == "due":
@@ -307,7 +305,10 @@ def _end(intent: Intent, context: Context) -> Lines:
     every: list[str] | None = context.language.data["lists"].get(intent.name)
     tools = [tool for tool in every or tools if tool in context.turn.tools] or tools[:1]
     rows = _rows(tools, context, days=366)
-    named = _named(intent.text, rows, context)
+    named, several = _named(intent.text, rows, context), bool(every)
+    each = [_named(part, rows, context) for part in context.language.split("items", intent.text)]
+    if not named and all(len(one) == 1 for one in each):
+        named, several = [row for (row,) in each], intent.act != "move"
     if every:  # only a due reminder can be postponed, a step ends with its task, and timers are easily set again
         ids = {row.id for row in named}
         named = [row for row in named if row.under not in ids and (row.rang or operation != "snooze")]
@@ -320,18 +321,18 @@ def _end(intent: Intent, context: Context) -> Lines:
         rang = sorted((row for row in named if row.rang), key=lambda row: row.rang or (False, ""))[-1:]
         ahead = [row for row in named if not row.rang and (operation or row.kind != "tasks")]  # a task moves last
         named = rang or (ahead if intent.text else []) if operation in ("done", "snooze") else ahead or rang or named
-    if not named or (len(named) > 1 and not every):
+    if not named or (len(named) > 1 and not several):
         name = context.language.say("quote" if intent.text else "that", text=intent.text[:_LONGEST_LINE])
         none = "not_rung" if operation == "snooze" and not intent.text else "not_found"
         missing = STATEMENT if intent.act == "done_perhaps" else Intent("not_one" if named else none, name)
-        several = [context.listed(row) for row in named[:_SHOWN] if missing is not STATEMENT]
-        return Lines("\n".join([_say(missing, context).text, *several]))
+        listed = [context.listed(row) for row in named[:_SHOWN] if missing is not STATEMENT]
+        return Lines("\n".join([_say(missing, context).text, *listed]))
     if intent.act == "move":
         return _move(intent, named[0], context)
     # Of several things in one task ("milk and bread") each has to be named.
     tasks = [row.text for row in named if not every and (row.kind == "tasks" or operation == "done")]
     things = [Record(text=each) for text in tasks for each in context.language.split("items", text)]
-    if (stems := context.language.stems(intent.text)) and not all(_counts(stems, things, context)):
+    if (stems := context.language.stems(intent.text.partition(" – ")[0])) and not all(_counts(stems, things, context)):
         return context.timed("part", named[0])
     given = {"when": intent.when} if intent.when else {}
     calls = [context.call(f"end{row.id}", row.kind, operation=operation, which=row.id, **given) for row in named]
@@ -342,6 +343,8 @@ def _end(intent: Intent, context: Context) -> Lines:
 
 def _named(what: str, rows: list[Record], context: Context) -> list[Record]:
     """The rows that a name refers to: with all its words; or due at the time in it, with its other words."""
+    if alike := [row for row in rows if " – " in what and context.listed(row).startswith(f"- {what}")]:
+        return alike  # chosen from a list
     stems = context.language.stems(what)
     if not stems:  # "it" is no name, but may be a title
         return [row for row in rows if what.casefold() in ("", row.text.casefold())]

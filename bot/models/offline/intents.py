@@ -1,7 +1,8 @@
 """Intents of a message. Pure: a text goes in, intents come out, in the order of the text."""
 
 import re
-from collections.abc import Iterator, Sequence
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from difflib import get_close_matches
 from typing import NamedTuple
@@ -40,6 +41,7 @@ class Intent(NamedTuple):
 STATEMENT = Intent("statement")  # a remark without an intent; it may belong to the previous sentence
 _CANNOT, _UNCHANGED = Intent("say", name="cannot"), Intent("say", name="unchanged")
 _KEPT, _IDLE, _GREETINGS = ("remember", "note"), (STATEMENT.act, "talk"), ("greeting", "wellbeing")
+_CHOSEN = {"all": slice(None), "first": slice(1), "second": slice(1, 2), "third": slice(2, 3), "last": slice(-1, None)}
 _LISTS = ("list", "look_back", "known")  # leave what is spoken of as it is
 _WEAK, _UNASKED = (STATEMENT.act, "ask"), (STATEMENT.act, "say", "talk", "note")  # sought better; never meant by a slip
 
@@ -49,6 +51,7 @@ class Parser(Struct, frozen=True):
 
     language: Language
     now: datetime
+    listed: Sequence[str] = ()  # what the last answer listed, without "(in 2 minutes)", which changes
     read: dict[int, tuple[Intent, ...]] = {}  # what was read of earlier messages, each once
 
     def parse(self, said: str, before: Sequence[str] = ()) -> tuple[Intent, ...]:
@@ -107,17 +110,18 @@ class Parser(Struct, frozen=True):
         yes = begins("yes", text) and not text.endswith(("?", "？"))
         undone = self.sentence(text).name == "undo" and all(each.act != "ask" for each in last[2])
         question = next((each for each in asked if each.name in self.language.data["questions"]), None)
-        if question and (answer := self._answered(question, text, reader, yes=bool(yes))):
+        earlier = (asked or (STATEMENT,))[-1]
+        answer = self._answered(question, text, reader, yes=bool(yes)) if question else ()
+        if answer := answer or self._picked(earlier, text, (each for *_, each in messages)):
             return answer
-        match earlier := (asked or (STATEMENT,))[-1]:
+        match earlier:
             case Intent("task") if (more := begins("more", text)) and _is_loose(self.sentence(text)):
-                return tuple(self._each(Intent("tasks", self._title(more["what"]))))
+                return tuple(self.parts(self.task(self._title(more["what"]))._replace(act="tasks")))
             case Intent("remember", newest, other=old) if old and undone:
                 return (Intent("remember", old, "undo", other=newest),)
-            case Intent("remind" | "task" | "event" | "remember" | "note") if undone:  # of several, a name says which
-                act = "forget" if earlier.act in _KEPT else "cancel"
-                which = "\n".join(f"- {each.text}" for each in asked if each.act in ("remind", "task", "event", *_KEPT))
-                return (Intent("say", which, "which") if "\n" in which else Intent(act, earlier.text, "undo"),)
+            case Intent("remind" | "task" | "event" | "remember" | "note") if undone:
+                which = "\n".join(f"- {each.text}" for each in _undoing(asked))
+                return (Intent("say", which, "which"),) if "\n" in which else _undoing(asked)
             case Intent("forget", name="") | Intent("cancel_all", "") if yes:  # to everything that was asked
                 return tuple(each._replace(other="sure") for each in asked if each.act == earlier.act)
             case Intent("forget", name="", other="") if begins("no", text):
@@ -132,19 +136,22 @@ class Parser(Struct, frozen=True):
 
     def _answered(self, asked: Intent, text: str, reader: "Parser", *, yes: bool) -> tuple[Intent, ...]:
         """What becomes of a question, which may be in another language, by an answer; none if it is no answer."""
+        when = self._time_alone(text) or text * bool(dates.without_end(text)[1])
         match asked:
-            case Intent("unclear", missing, "remind_when" | "event_when") if when := self._time_alone(text):
+            case Intent("unclear", missing, "remind_when" | "event_when") if when:
                 both = map(reader.sentence, (f"{missing} {when}", f"{when} {missing}"))
                 return next(((each,) for each in both if each.act in ("remind", "event")), (asked,))
             case Intent("unclear", name="remind_what" | "event_what") if _is_subject(self.sentence(text)):
                 what = self._title(text.strip(_ASKED), "agenda_lead")
                 return (asked._replace(act=asked.name.removesuffix("_what"), text=what, name=""),) if what else ()
-        return (reader.task(asked.text) if asked.name == "offer_task" else asked,) if yes else ()
+        act = "tasks" if reader.language.search("several", asked.text) else "task"
+        offered = reader.parts(reader.task(asked.text)._replace(act=act)) if asked.name == "offer_task" else (asked,)
+        return tuple(offered) if yes else ()
 
     def _earlier(self, before: Sequence[str]) -> Iterator[tuple["Parser", str, tuple[Intent, ...]]]:
         """The earlier messages with their intents, newest first, each with its parser."""
         for at, text in reversed(list(enumerate(before))):
-            reader = Parser(detect(text, self.language.code), self.now, self.read)
+            reader = Parser(detect(text, self.language.code), self.now, read=self.read)
             yield reader, text, self.read.get(at) or self.read.setdefault(at, reader.parse(text, before[:at]))
 
     def _about_it(self, text: str, before: Sequence[str]) -> tuple[Intent, ...]:
@@ -216,13 +223,14 @@ class Parser(Struct, frozen=True):
                 # "My key is in the drawer. Please remember that.": the key is remembered
                 found.append(intent)
                 before, listing = said, False
-        return [each for intent in found for each in self._each(intent)]
+        return [each for intent in found for each in self.parts(intent)]
 
-    def _each(self, intent: Intent) -> Iterator[Intent]:
+    def parts(self, intent: Intent) -> Iterator[Intent]:
         """One intent for each question of a sentence, each item of a list, and each reminder with its own time."""
         between = {"ask": "further", "tasks": "items", "remind": "reminding"}.get(intent.act, "")
         first, *more = self.language.split(between, intent.text) if between else [intent.text]
         timed = [self._timed("remind", each, each) for each in more if between == "reminding"]
+        first = self._title(first) if between == "reminding" else first
         parts = [intent._replace(text=first), *(timed or (intent._replace(text=each) for each in more))]
         whole = all(each.act == intent.act and self.language.content_words(each.text) for each in parts)
         yield from (each._replace(act=each.act.replace("tasks", "task")) for each in (parts if whole else [intent]))
@@ -256,10 +264,9 @@ class Parser(Struct, frozen=True):
         match act:
             case "list" | "say" if "when" in groups:
                 begin, end = (self.language.rewrite("feasts", groups.get(each, "")) for each in ("from", "when"))
-                first, day = dates.coming_days(begin, end, self.now, self.language.code)
-                text = long_date(self.language.code, *filter(None, (first, day)["from" not in groups :]))
-                days = (day - first).days + (act == "list") if day else 0
-                return Intent(act, text, rest, number=days) if day else None
+                both = dates.coming_days(begin, end, self.now, self.language.code)
+                text = long_date(self.language.code, *both["from" not in groups :])
+                return Intent(act, text, rest, number=(both[-1] - both[0]).days + (act == "list")) if both else None
             case "say" | "talk" | "known" | "statement" | "list" | "unclear":
                 days = next((int(each[4:]) for each in groups if each[:4] == "days"), 0)
                 return Intent(act, sentence.strip(_ASKED) * (act == "unclear"), rest, number=days)
@@ -285,7 +292,8 @@ class Parser(Struct, frozen=True):
                 moved = Intent(act, self._title(what), "by" * ("by" in groups), when)
                 return moved if when or act == "snooze" else None
             case "task" | "tasks" | "done" | "cancel" if (title := self._title(what)) or rest:
-                return self.task(title)._replace(act=act) if act in ("task", "tasks") else Intent(name, title)
+                ended = Intent(name, chosen[0] if len(chosen := self._chosen(title)) == 1 else title)
+                return self.task(title)._replace(act=act) if act in ("task", "tasks") else ended
         return None
 
     def _memory(self, act: str, what: str, sentence: str) -> Intent:
@@ -298,7 +306,8 @@ class Parser(Struct, frozen=True):
 
     def _sum(self, sentence: str) -> Intent | None:
         asked = self.language.begins("sum_lead", sentence)
-        text = self.language.rewrite("sums", sentence[asked.end() if asked else 0 :].strip(_ASKED + "=").casefold())
+        text = self.language.rewrite("sums", sentence[asked.end() if asked else 0 :].strip(_ASKED + "=＝").casefold())
+        text = unicodedata.normalize("NFKC", text)
         named = self.language.search("date", text) or (not asked and self.language.search("number", sentence))
         return Intent("sum", " ".join(text.split())) if self.language.search("sum", text) and not named else None
 
@@ -347,9 +356,33 @@ class Parser(Struct, frozen=True):
         """What something is called; of a reminder or an event without its lead ("to call mom")."""
         return self.language.rewrite("title", self.language.rewrite(lead, what).strip(_ASKED + ":"))
 
+    def _picked(self, earlier: Intent, text: str, before: Iterable[Sequence[Intent]]) -> tuple[Intent, ...]:
+        """What is meant of several things, which were listed because it was unclear."""
+        chosen = self._chosen(text)
+        match earlier:
+            case Intent("say", name="which"):
+                undone = next(filter(None, map(_undoing, before)), ())
+                return tuple(each for each in undone if each.text in (chosen or [self.sentence(text).text]))
+            case Intent("cancel" | "done" | "move") if chosen:
+                return tuple(earlier._replace(text=each) for each in chosen)
+            case Intent("cancel" | "done") if self.listed and self._time_alone(text):
+                return (earlier._replace(text=f"{earlier.text} {text}"),)
+        return ()
+
+    def _chosen(self, said: str) -> Sequence[str]:
+        """Those that are meant of what the last answer listed, by their place in it."""
+        found = self.language.begins("chosen", said)
+        return self.listed[_CHOSEN[found.lastgroup or ""]] if found else ()
+
     def _time_alone(self, said: str) -> str:
         """The time phrase, if the text contains nothing else."""
         return dates.alone(said.strip(_ASKED), self.now, self.language.code)
+
+
+def _undoing(kept: Iterable[Intent]) -> tuple[Intent, ...]:
+    """What takes back all that was kept."""
+    undone = (each for each in kept if each.act in ("remind", "task", "event", *_KEPT))
+    return tuple(Intent("forget" if each.act in _KEPT else "cancel", each.text, "undo") for each in undone)
 
 
 def _is_meant(spelt: Intent, said: Intent) -> bool:

@@ -1,7 +1,6 @@
 """A language of the offline model: its data file, loaded when somebody first uses it.
 
-A new language is a new TOML file and its frequent words in `languages.toml`. Patterns look at one cleaned sentence of
-bounded length; they must be free of nested repetition, because anybody may send anything.
+Its frequent words are in `../language_detection.toml`. Anybody may write anything: no pattern has nested repetition.
 """
 
 import functools
@@ -12,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from bot.models.language_detection import languages, spoken, words
 from memory.store import fulltext
 from sources.text import one_line
 
@@ -22,33 +22,10 @@ _TABLES = ("spell", "turn", "verbs")  # rewrites whose replacement is looked up
 _MOST_QUERIES, _MOST_WORDS, _MOST_SENTENCES = 8, 24, 40
 
 
-@functools.cache
-def words(text: str) -> frozenset[str]:
-    """A set of words; an underscore joins a phrase."""
-    return frozenset(word.replace("_", " ") for word in text.split())
-
-
-@functools.cache
-def spoken() -> Mapping[str, Mapping[str, Any]]:
-    """The distinguishing words of each language, by its code; no language is loaded for that."""
-    return tomllib.loads((_FOLDER / "languages.toml").read_text("utf-8"))
-
-
 def detect(text: str, fallback: str = "en") -> "Language":
     """The language of a text; the fallback if it is ambiguous (a number, a name, "ok")."""
     best = languages(text)
     return language(fallback if fallback in best else best[0])
-
-
-def languages(text: str) -> list[str]:
-    """The possible languages of a text: more than one if it is ambiguous."""
-    part, scores = text[:2_000].lower(), {}
-    found = re.findall(r"[^\W_]+(?:['’][^\W_]+)*", part)
-    for code, each in spoken().items():
-        scripted = re.search(each["script"], part) is not None
-        marks = words(f"{each['stops']} {each['marks']}")
-        scores[code] = sum(map(marks.__contains__, found)) + (2 if each["spaced"] else 1_000) * scripted
-    return [code for code, score in scores.items() if score == max(scores.values())]
 
 
 @functools.cache
@@ -144,14 +121,11 @@ class Language:
                 return True
         return False
 
-    def turn(self, fact: str) -> str:
-        """The speaker's words from our perspective (my -> your, ich wohne -> du wohnst)."""
-        return self.rewrite("turn", self.rewrite("second_person", self.rewrite("verbs", fact)))
-
     def shown(self, fact: str, longest: int = 600) -> str:
         """The person's own words as a main clause from our perspective; quoted if the conversion would be wrong."""
         text = " ".join(self.rewrite("mend", one_line(fact, longest).rstrip(" .!。！")).split())
-        return self.say("quote", text=text) if self.search("unturnable", text) else self.turn(text)
+        turned = self.rewrite("turn", self.rewrite("second_person", self.rewrite("verbs", text)))  # my -> your
+        return self.say("quote", text=text) if self.search("unturnable", text) else turned
 
     def clean(self, text: str) -> str:
         """The beginning of a message without control characters, and with omitted letters restored."""

@@ -4,15 +4,17 @@ It has no state: the progress of a turn is in the request, whose results it reco
 """
 
 import json
+import re
 from collections.abc import Iterator
 from datetime import datetime
 from functools import reduce
 
-from bot.models.base import Call, FailedModel, Request, ToolMessage, Trouble, UserMessage, is_answer
-from bot.models.health import key_setting
+from bot.models.base import Call, Request, ToolMessage, UserMessage, is_answer
+from bot.models.health import no_model
+from bot.models.language_detection import languages, spoken
 from bot.models.offline.acts import act
 from bot.models.offline.intents import Intent, Parser
-from bot.models.offline.language import LONGEST, Language, detect, language, languages, spoken
+from bot.models.offline.language import LONGEST, Language, detect, language
 from bot.models.offline.turn import Context, FailedError, Lines, PendingError, Turn
 from scheduler.zones import zone_of
 from sources.names import uncalled
@@ -51,30 +53,18 @@ def _composed(said: list[Lines], speaks: Language, turn: Turn) -> str:
     said = [lines for lines in said if not lines.friendly] or said[-1:]  # small talk is answered only if it is alone
     parts = [lines.text for lines in said] + [speaks.say("picture")] * any(each.files for each in turn.heard)
     text = "\n".join(dict.fromkeys(parts)) or speaks.say("called")
-    reason = "" if not any(lines.beyond for lines in said) or _said_today(turn) else _reason(speaks, turn.request)
+    reason = "" if not any(lines.beyond for lines in said) or _said_today(turn) else no_model(speaks.say, turn.request)
     between = "\n" if "\n" in text else " " if speaks.spaced else ""
     return text + between + reason if reason else text
-
-
-def _reason(speaks: Language, request: Request) -> str:
-    """Why no language model answers, for the owner; for others an apology if one should have."""
-    if not request.owner:
-        return speaks.say("limited") if request.failed else ""
-    if not request.failed:
-        return speaks.say("no_model", setting="`CARINA_MODEL`")
-    first: FailedModel = request.failed[0]
-    setting = key_setting(first.model) if first.trouble is Trouble.KEY else "CARINA_MODEL"
-    return speaks.say(f"model_{first.trouble}", model=first.model, setting=f"`{setting}`")
 
 
 def _said_today(turn: Turn) -> bool:
     """Whether that was said here today in any language; an answer without a time counts as of today."""
     messages, zone = turn.request.messages, turn.now.tzinfo
-    heard = {detect(each.said[:LONGEST]) for each in messages if isinstance(each, UserMessage)}
-    reasons = {_reason(each, turn.request) for each in heard} - {""}
+    reasons = {no_model(detect(each.said).say, turn.request) for each in messages if isinstance(each, UserMessage)}
     said = [each for each in messages if is_answer(each)]
     today = [each for each in said if each.at is None or each.at.astimezone(zone).date() == turn.now.date()]
-    return any(reason in each.text for each in today for reason in reasons)
+    return any(reason in each.text for each in today for reason in filter(None, reasons))
 
 
 def _wanted(turn: Turn, speaks: Language) -> Iterator[tuple[Context, Intent]]:
@@ -82,10 +72,12 @@ def _wanted(turn: Turn, speaks: Language) -> Iterator[tuple[Context, Intent]]:
     earlier = [each for each in turn.before if isinstance(each, UserMessage)]
     names = [turn.request.agent, *sorted({each.speaker for each in earlier if each.answer})]
     before = [reduce(uncalled, names, each.said[:LONGEST]) for each in turn.own[-_MOST_BEFORE:]]
+    listed = [re.sub(r"^- | ?[(（][^()（）]*[)）]$", "", line) for line in turn.answered if line.startswith("- ")]
     for number, message in enumerate(turn.heard):
         words = uncalled(message.said, turn.request.agent)
         speaks = detect(words[:LONGEST], speaks.code)
-        intents = Parser(speaks, turn.now).parse(words, before) if words.strip() else (Intent("say", name="picture"),)
+        parser = Parser(speaks, turn.now, listed)
+        intents = parser.parse(words, before) if words.strip() else (Intent("say", name="picture"),)
         before.append(words)
         for place, intent in enumerate(intents):
             ident = f"off_{message.digest}_{number}_{place}"

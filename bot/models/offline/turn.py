@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from bot.models.base import AssistantMessage, Call, Request, ToolMessage, UserMessage, is_answer
 from bot.models.offline.language import Language
-from scheduler.times_in_words import long_date, moment_words, rule_words, time_words
+from scheduler.times_in_words import moment_words, past_words, rule_words
 from sources.text import one_line
 
 _LONGEST_TOOL_TEXT, _LONGEST_NAME, _LONGEST_LINE, _LONGEST_LISTED = 300, 60, 300, 160
@@ -171,11 +171,9 @@ class Context(Struct, frozen=True):
         say, code, parts = self.language.say, self.language.code, []
         if record.at is not None:
             at = record.at.astimezone(self.turn.now.tzinfo)
-            zoned = self.turn.zone == "UTC" and (self.turn.request.source != "terminal" or at.astimezone().utcoffset())
-            date, time = long_date(code, at), time_words(at, code) + (" UTC" if zoned else "")
-            if self.turn.request.source == "discord":  # each reader sees its timestamps in their own zone
-                date, time = (f"<t:{at.timestamp():.0f}:{form}>" for form in "Dt")
-            parts.append(say("source_time", date=date, time=time))
+            stamped, terminal = (self.turn.request.source == each for each in ("discord", "terminal"))
+            zoned = self.turn.zone == "UTC" and bool(not terminal or at.astimezone().utcoffset())
+            parts.append(say("source_time", **past_words(at, code, stamped=stamped, zoned=zoned)))
         if record.place:
             where = self.language.data["places"].get(record.place_kind, "source_place")
             parts.append(say(where, place=one_line(record.place, _LONGEST_NAME)))

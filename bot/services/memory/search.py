@@ -21,7 +21,8 @@ from bot.agents.tools.search import (
 )
 from bot.agents.turn_deps import OfFolders
 from bot.errors import UserError
-from bot.models.offline.language import language, spoken
+from bot.models.language_detection import spoken
+from bot.models.offline.language import language
 from bot.services.caller import Caller, Via
 from bot.services.memory.archival import agents_called
 from bot.services.names import is_shared, place_as_read, where

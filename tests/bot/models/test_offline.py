@@ -181,7 +181,7 @@ def test_a_clause_becomes_a_sentence_where_its_verb_is_known(code: str, row: lis
 
 @rows("turn")
 def test_every_verb_of_the_speaker_is_turned(code: str, row: list[str]) -> None:
-    assert language(code).turn(row[0]) == row[1]
+    assert language(code).shown(row[0]) == row[1]
 
 
 @pytest.mark.parametrize(

@@ -206,8 +206,8 @@ def test_a_correction_cancels_the_newest_of_its_text_once_the_other_is_set(
     [
         ("lösche die Erinnerung an den Müll", "Müll rausbringen", True),
         ("stop the timer", "timer (tea)", True),
-        ("cancel my alarm", "alarm: time to wake up", True),
-        ("stell den Wecker aus", "Wecker: Zeit zum Aufstehen", True),
+        ("cancel my alarm", "alarm (time to wake up)", True),
+        ("stell den Wecker aus", "Wecker (Zeit zum Aufstehen)", True),
         ("snooze the cat reminder", "feed the cat", True),
         ("夕食をキャンセルして", "アナと夕食", True),
         ("タイマーを止めて", "タイマー（5分）", True),

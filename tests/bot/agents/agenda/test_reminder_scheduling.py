@@ -326,10 +326,10 @@ async def test_without_a_model_an_event_is_moved_and_found_and_every_timer_ends_
         (
             ("wake me at 7", "Your alarm is set"),
             ("wake me at 8", "Your alarm is set"),
-            ("cancel the alarm", "say when it is due:\n- alarm: time to wake up – "),
+            ("cancel the alarm", "say when it is due:\n- alarm (time to wake up) – "),
             ("cancel the alarm on Friday", "I found nothing for “alarm on Friday”"),
-            ("cancel the 8am alarm", "Canceled: alarm: time to wake up."),
-            ("cancel the alarm tomorrow at 7", "Canceled: alarm: time to wake up."),
+            ("cancel the 8am alarm", "Canceled: alarm (time to wake up)."),
+            ("cancel the alarm tomorrow at 7", "Canceled: alarm (time to wake up)."),
             ("cancel all alarms", "I found nothing"),
         ),
         (
