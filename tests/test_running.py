@@ -165,7 +165,7 @@ def test_the_files_of_other_systems_can_be_read_by_them() -> None:
 def test_a_service_that_the_system_does_not_start_leaves_no_file(tmp_path: Path) -> None:
     program = tmp_path / "systemctl"
     own = {"HOME": str(tmp_path), "PATH": f"{tmp_path}:{os.environ['PATH']}", "XDG_RUNTIME_DIR": str(tmp_path)}
-    assert "systemd does not run here" in carina(tmp_path, "service", "install", "--yes", **own).stderr
+    assert "systemd is not running for your account" in carina(tmp_path, "service", "install", "--yes", **own).stderr
     (tmp_path / "systemd").mkdir()
     for code in (1, 0):
         program.write_text(f"#!/bin/sh\necho no bus\nexit {code}\n", "utf-8")
@@ -204,7 +204,7 @@ def test_what_carina_made_is_removed_and_nothing_else(tmp_path: Path) -> None:
     assert (tmp_path / "data" / "global.db").exists()
     done = carina(tmp_path, "uninstall", "--yes")
     assert done.returncode == 0
-    assert "Carina left files that it did not create: mine.txt" in done.stdout
+    assert "Files that Carina did not create were kept: mine.txt" in done.stdout
     assert [path.name for path in (tmp_path / "data").iterdir()] == ["mine.txt"]
     assert (tmp_path / "carina.toml").exists()
 

@@ -158,7 +158,7 @@ def instructions(told: str, task: str, *, keeps: bool) -> str:
 def note(tx: Tx, place: PlaceId, steps: tuple[Step, ...], said: str) -> None:
     """Record the patrol's result in its job, inside the transaction that ends the turn."""
     models = [step.body.model for step in steps if isinstance(step.body, ModelAnswer)]
-    came = gettext_lazy("had something to say") if said.strip() else gettext_lazy("nothing to say")
+    came = gettext_lazy("had something to say") if said.strip() else gettext_lazy("had nothing to say")
     if models and not models[-1]:
         came = gettext_lazy("not run: the budget for models is used up")
     elif "offline" in models:

@@ -82,7 +82,8 @@ def _advice(trouble: Trouble, model: str) -> str:
             return _("Set {setting} to a key that works for this model, and restart.", setting=key_setting(model))
         case Trouble.MISSING:
             return _(
-                "Choose a model that the provider offers: CARINA_MODEL, CARINA_FALLBACK_MODELS or the agent's model."
+                "Choose a model that the provider offers, and set it in CARINA_MODEL, "
+                "CARINA_FALLBACK_MODELS or the agent's settings."
             )
         case Trouble.QUOTA:
             return _("Check your credit and limits at the provider.")

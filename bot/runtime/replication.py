@@ -243,7 +243,7 @@ class Replication:
                 await self._end()
                 said = self.redact(_last_words(log))
         if databases == self._databases() and not self._used:
-            raise BackupFailed("Litestream ended: {said}", said=said or _("no reason given"))
+            raise BackupFailed("Litestream stopped: {said}", said=said or _("no reason given"))
 
     async def _begin(self, replica: Replica, log: Path) -> Process:
         """Start it so that it ends with this process in any case: its wrapper waits for the end of a pipe."""

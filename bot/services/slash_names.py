@@ -46,7 +46,7 @@ CARD_TITLES = {
     "remind.list": gettext_noop("Your reminders"),
     "route": gettext_noop("Which group answers here"),
     "source.list": gettext_noop("Sources"),
-    "state": gettext_noop("How you are"),
+    "state": gettext_noop("How you are doing"),
     "summary.agent": gettext_noop("What agents did"),
     "summary.constellation": gettext_noop("Recent days and weeks"),
     "summary.conversation": gettext_noop("Earlier conversation"),

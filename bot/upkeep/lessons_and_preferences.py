@@ -157,7 +157,7 @@ def _preferences(answer: Preferences, part: Part, short: Mapping[str, Message], 
         if not of_one or not each.content.strip() or unsaid([sources[0].speaker, *heard], each.content):
             draft.note(gettext_lazy("a preference that nobody had expressed in these words"))
         elif len({one.id for one in sources}) < _NEEDED[each.strength]:
-            draft.note(gettext_lazy("a preference that was not shown often enough yet"))
+            draft.note(gettext_lazy("a preference that has not been shown often enough yet"))
         else:
             wish, *reasons = _BECAUSE.split(each.content, maxsplit=1)
             said = all(_said_reason(reason, heard, draft) for reason in reasons)

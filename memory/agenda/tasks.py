@@ -134,7 +134,7 @@ def add(tx: Tx, new: Task) -> Task:
              AND iif(shared, audience = ?, person_id IS ?)"""
     if tx.number(sql, (new.shared, new.audience, new.person)) >= _MOST_OPEN:
         raise Refused(
-            "There are already {MOST_OPEN} open tasks. Mark some of them as done, or cancel them, first.",
+            "There are already {MOST_OPEN} open tasks. First mark some of them as done, or cancel some.",
             MOST_OPEN=f"{_MOST_OPEN:,}",
         )
     values = {**_task.values(new), "title": title, "notes": new.notes.strip(), "updated_at": new.created_at}

@@ -218,7 +218,7 @@ def _text(loro: LoroDoc, target: Target) -> LoroText:
     shape = target.shape
     if isinstance(shape, TextSchema) or (isinstance(shape, Field) and shape.type is FieldType.TEXT):
         return loro.get_text(target.name)
-    raise Refused("this is a {type}, not a text: set it, or add and remove items", type=shape.type)
+    raise Refused("this is a {type}, not text: set it, or add and remove items", type=shape.type)
 
 
 def add(loro: LoroDoc, target: Target, value: Any, at: datetime, by: str) -> None:

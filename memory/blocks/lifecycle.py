@@ -102,8 +102,8 @@ def ensure_blocks(
 def _require_sound(new: NewBlock) -> None:
     if not _LABEL.fullmatch(new.label):
         raise Refused(
-            'a block needs a label of 1 to {most_label} characters on one line, without < > " or spaces around '
-            "it, not {label!r}",
+            'a block needs a name of 1 to {most_label} characters on one line, without < > " or '
+            "spaces around it, not {label!r}",
             most_label=records.MOST_LABEL,
             label=new.label[: records.MOST_LABEL],
         )
@@ -120,7 +120,9 @@ def _require_sound(new: NewBlock) -> None:
         )
     if not isinstance(new.schema, TextSchema) and new.content:
         raise Refused(
-            "block “{label}” has {outline}: give their values, not a text", label=new.label, outline=outline(new.schema)
+            "block “{label}” has {outline}: give their values, not plain text",
+            label=new.label,
+            outline=outline(new.schema),
         )
 
 
@@ -181,7 +183,7 @@ def set_viewport(tx: Tx, author: Author, label: str, first: int, lines: int) -> 
     block, decision = existing_block(tx, author, label, Operation.PIN)
     if not isinstance(block.schema, TextSchema):
         raise BlockRefused(
-            "block “{address}” has {outline}: only a text has a viewport",
+            "block “{address}” has {outline}: only plain text has a viewport",
             address=block.address,
             outline=outline(block.schema),
         )
@@ -319,7 +321,7 @@ def set_block_settings(
     if label != block.label:
         require_allowed_label(label)
         if block.owner == CONSTELLATION_OWNER or block.profile:
-            raise Refused("block “{label}” cannot be renamed: all agents use it under this label", label=block.label)
+            raise Refused("block “{label}” cannot be renamed: all agents use it under this name", label=block.label)
         if needed := join_lazy("; ", _called_by_label(tx, block)):
             raise Refused("block “{label}” cannot be renamed: {names}", label=block.label, names=needed)
         if own_block(tx, block.owner, label, block.audience) is not None:

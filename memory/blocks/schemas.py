@@ -155,7 +155,7 @@ def parse_schema(text: str) -> Schema:
         return _SCHEMA.validate_json(text)
     except ValidationError as error:
         raise Refused(
-            "this is not a block schema: {problems}, {msg}",
+            "this is not a block schema ({problems}): {msg}",
             msg=error.errors()[0]["msg"],
             problems=ngettext_lazy("{count} problem", "{count} problems", error.error_count()),
         ) from None
@@ -193,7 +193,7 @@ def checked(field: Field, value: Any) -> Any:
     match field.type:
         case FieldType.TEXT if isinstance(value, str):
             if field.required and not value.strip():
-                raise Refused("field {name} is required: it needs a text", name=field.name)
+                raise Refused("field {name} is required: it needs text", name=field.name)
             return require_storable(value, gettext_lazy("field {name}", name=field.name))
         case FieldType.NUMBER | FieldType.COUNTER:
             return _number(field, value)
@@ -244,7 +244,7 @@ def _moment(field: Field, value: str) -> str:
 def checked_items(fields: tuple[Field, ...], items: Any, most: int, name: str) -> list[Any]:
     """The items of a whole list in stored form; raises Refused."""
     if not isinstance(items, list | tuple):
-        raise Refused("{name} takes items, and {short} is not one", name=name, short=_short(items))
+        raise Refused("{name} takes a list of items, and {short} is not one", name=name, short=_short(items))
     if len(items) > most:
         raise Refused("{name} holds at most {most:,} items, not {items:,}", name=name, most=most, items=len(items))
     return [checked_item(fields, item, name) for item in items]
@@ -254,7 +254,7 @@ def checked_item(fields: tuple[Field, ...], value: Any, name: str) -> Any:
     """An item of a list or an entry of a log in stored form; raises Refused."""
     if not fields:
         if not isinstance(value, str) or not value.strip():
-            raise Refused("an item of {name} is a text, and {short} is not", name=name, short=_short(value))
+            raise Refused("an item of {name} must be text, and {short} is not", name=name, short=_short(value))
         return require_storable(value.strip(), gettext_lazy("an item of {name}", name=name))
     known = {field.name for field in fields}
     if unknown := [each for each in value if each not in known] if isinstance(value, dict) else [value]:

@@ -150,7 +150,9 @@ async def search_in_process(folder: Path, words: Sequence[str]) -> ByteSearchRes
         async with asyncio.timeout(_SEARCH_SECONDS):
             told, broken = await process.communicate(_asked(folder, words))
     except TimeoutError:
-        raise StoreError("The files were not searched within {seconds:,.0f} seconds", seconds=_SEARCH_SECONDS) from None
+        raise StoreError(
+            "Searching the files took longer than {seconds:,.0f} seconds", seconds=_SEARCH_SECONDS
+        ) from None
     finally:
         if process.returncode is None:
             process.kill()

@@ -132,7 +132,7 @@ def checked_category(text: str) -> str:
     """A category, or an empty text; raises `Refused` for any other."""
     if text and not is_category(text):
         raise Refused(
-            "“{category}” is not a category: write it as a/b/c, of letters, digits, - and _",
+            "“{category}” is not a category: write it as a/b/c, with letters, digits, - and _",
             category=text[:_MAX_CATEGORY],
         )
     return text

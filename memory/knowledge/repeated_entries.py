@@ -6,6 +6,7 @@ from memory.knowledge.entries import LIVING, MAX_TAGS, USUAL_IMPORTANCE, Entry, 
 from memory.store.database import Rows
 from memory.store.ids import AgentId
 from memory.store.records import replace
+from texts import gettext_lazy
 
 MARKS = " .!?…"
 """Marks at the end of a sentence that do not make it a different one."""
@@ -78,12 +79,15 @@ def not_taken(entry: Entry, new: NewEntry) -> list[str]:
     new = checked(new)
     keys = sorted(key for key, value in new.metadata.items() if entry.metadata.get(key) != value)
     tags = [tag for tag in new.tags if tag not in entry.tags]
-    wanted = {
-        f"the label {new.label!r}: it has the label {entry.label!r}": new.label not in (None, entry.label),
-        f"the category {new.category}: it is in {entry.category}": new.category not in ("", entry.category),
-        f"the importance {new.importance:g}: it has {entry.importance:g}": new.importance
-        not in (USUAL_IMPORTANCE, entry.importance),
-        f"the metadata {', '.join(keys)}: it has others": bool(keys),
-        f"the tags {', '.join(tags)}: it has {MAX_TAGS}": bool(tags),
-    }
-    return [words for words, left in wanted.items() if left]
+    given = ", ".join
+    wanted = [
+        (new.label not in (None, entry.label), gettext_lazy("the label: it is “{label}”", label=entry.label)),
+        (new.category not in ("", entry.category), gettext_lazy("the category: it is {name}", name=entry.category)),
+        (
+            new.importance not in (USUAL_IMPORTANCE, entry.importance),
+            gettext_lazy("the importance: it is {number:g}", number=entry.importance),
+        ),
+        (bool(keys), gettext_lazy("the metadata {keys}: it has other values", keys=given(keys))),
+        (bool(tags), gettext_lazy("the tags {tags}: it has {most} already", tags=given(tags), most=MAX_TAGS)),
+    ]
+    return [words for left, words in wanted if left]

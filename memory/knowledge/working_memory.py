@@ -143,7 +143,7 @@ def _writable(key: str, own: str) -> str:
         )
     if len(rest) < 2 or len(key) - len(namespace) > _LONGEST_KEY:
         raise Refused(
-            "{key} is not a key: after its namespace comes a name of at most {longest_key} characters",
+            "{key} is not a key: its namespace must be followed by a name of at most {longest_key} characters",
             key=key,
             longest_key=_LONGEST_KEY,
         )

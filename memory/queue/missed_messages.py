@@ -124,7 +124,7 @@ def never_wrote(rows: Rows, persons: Iterable[PersonId]) -> list[PersonId]:
 
 def words(found: Sequence[Gap]) -> tuple[str, ...]:
     """Lines about gaps for the operator; places by their ids, since their names may be private."""
-    again = gettext_noop("{place}: missed messages could not be read since {at}: {reason}; next attempt {next}")
+    again = gettext_noop("{place}: reading missed messages has failed since {at}: {reason}; next attempt {next}")
     never = gettext_noop("{place}: messages missed before {at} will not be read: {reason}")
     lines = [
         _(again if due else never, place=gap.span.place, at=gap.noticed_at, reason=gap.reason, next=due)

@@ -301,8 +301,9 @@ def _check_history(raw: Connection, path: Path, kind: Kind) -> None:
         migration = known.get((row["version"], row["name"]))  # one that is not there is part of a start now
         if migration is not None and migration.sha256 != row["sha256"]:
             raise DatabaseCorrupt(
-                "{path} was made with a different text of migration {version} ({name}): migrations must "
-                "not be edited; use the version of Carina that made it, or restore a backup",
+                "{path} was made when migration {version} ({name}) had different contents: "
+                "migrations must not be edited; use the version of Carina that made it, or restore a "
+                "backup",
                 path=path,
                 version=migration.version,
                 name=row["name"],

@@ -130,7 +130,7 @@ def reason_of(why: BaseException | None, client: discord.Client) -> str:
     if isinstance(why, ReconnectWebSocket) and code:
         return gettext_lazy("Discord's gateway closed the connection (code {code})", code=code)
     if why is None or isinstance(why, ReconnectWebSocket):
-        return gettext_lazy("the connection broke")
+        return gettext_lazy("the connection was lost")
     if isinstance(why, TimeoutError):
         return gettext_lazy("{name} did not answer in time", name="Discord")
     return str(why) or type(why).__name__

@@ -100,7 +100,7 @@ async def _owner(client: discord.Client, owner: str) -> list[Finding]:
         remedy = _(
             "set DISCORD_OWNER_ID to your user ID, so that you get approval requests and can use the owner's commands"
         )
-        return [Finding("Discord owner", State.UNSET, _("nobody on Discord is the owner"), remedy)]
+        return [Finding("Discord owner", State.UNSET, _("no Discord account is set as the owner"), remedy)]
     try:
         user = await outside(_ASK, client.fetch_user(int(owner)), _SECONDS)
     except discord.NotFound:

@@ -57,7 +57,7 @@ def verdict(why: Exception, elapsed: float) -> DeliveryFailed | DeliveryUnclear:
         case TimeoutError():
             return DeliveryUnclear(gettext_lazy("{name} did not answer in time", name="Discord"))
         case _:
-            return DeliveryUnclear(gettext_lazy("the connection broke before Discord answered"))
+            return DeliveryUnclear(gettext_lazy("the connection was lost before Discord answered"))
 
 
 def refusal(status: int, code: int, text: str, retry_after: str | None = None) -> DeliveryFailed:

@@ -335,7 +335,9 @@ class DiscordSource:
             return _wrong_token()
         if code == INTENT_REFUSED:
             return self._leave_out(client)
-        return ConnectionEnd(SourceRefused(_("Discord closed the gateway permanently (close code {code}).", code=code)))
+        return ConnectionEnd(
+            SourceRefused(_("Discord's gateway closed the connection permanently (code {code}).", code=code))
+        )
 
     def _leave_out(self, client: discord.Client) -> ConnectionEnd:
         """Continue without the privileged intents that are not granted: mentions and direct messages still work."""

@@ -127,7 +127,10 @@ async def test_one_that_hangs_while_it_works_is_given_up(tmp_path: Path, small: 
 
 @pytest.mark.parametrize(
     ("start", "words"),
-    [("hang", f"it did not answer within {CONNECT} s"), ("die", "it ended before it answered: started with [secret]")],
+    [
+        ("hang", f"it did not answer within {CONNECT} s"),
+        ("die", "it closed the connection before it answered: started with [secret]"),
+    ],
 )
 async def test_one_that_does_not_start_is_reported_and_stops_nothing(
     tmp_path: Path, small: Small, start: str, words: str

@@ -111,11 +111,11 @@ async def test_one_that_cannot_be_started_stops_nothing_and_is_reported(tmp_path
         assert (await t.service.said("status")).count("MCP server “weather”: configured") == 1
         await t.service.start()
         logged = await t.service.logged("mcp_not_connected", server="weather")
-        assert logged["reason"] == "ended before it answered"
+        assert logged["reason"] == "closed the connection before it answered"
         t.model.script(Calls(Call("weather_forecast", {"town": "Linz"})), Answer("I could not ask."))
         assert (await t.ask(t.ana, t.general, "<@bot> how is the weather?")).text == "I could not ask."
         assert "Nothing was called" in t.model.requests[-1].results[-1]
-        told = "MCP server “weather”: not connected: it ended before it answered"
+        told = "MCP server “weather”: not connected: it closed the connection before it answered"
         assert told in await t.service.said("status")
         small.does()
         t.model.script(Calls(Call("weather_forecast", {"town": "Linz"})), Answer(WAITS))

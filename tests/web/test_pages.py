@@ -479,7 +479,7 @@ async def test_what_an_agent_would_be_shown_is_previewed_where_the_owner_may_loo
     why = {each["memory"]: each["why"] for each in found["reasons"]}
     assert why["persona"] == "always shown"
     assert why["The dentist closes at five"] == "found: contains dentist"
-    assert why["I am afraid of drills"] == "one of the facts that were said most often"
+    assert why["I am afraid of drills"] == "one of the facts mentioned most often"
     for language, told in (("en", "found: contains dentist"), ("de", "enthält dentist")):
         spoken = {"Accept-Language": language}
         assert told in (await s.get("/context", params={"place": place}, headers=spoken)).text
@@ -713,12 +713,12 @@ async def test_words_of_ours_within_rows_are_in_the_language_of_the_reader(demo:
     demo.browser.headers["Accept-Language"] = "de"
     for path, words, english in (
         ("/search?text=lisbon", "enthält lisbon", "contains lisbon"),
-        ("/search?text=lisbon", "<bdi>Dashboard mit ", "the dashboard with"),
+        ("/search?text=lisbon", "<bdi>Dashboard-Chat mit ", "the dashboard with"),
         ("/memory", ">Kern<", ">core<"),
         ("/memory?show=facts", ">Vorliebe<", "user_preference"),
         (f"/messages/{answered}", "Zustellung über API (gesendet)", "API (sent)"),
         ("/commands/search", ">Bereich", ">Area"),
-        ("/messages", ">Dashboard mit ", "the dashboard with"),
+        ("/messages", ">Dashboard-Chat mit ", "the dashboard with"),
         ("/context", "immer gezeigt", "always shown"),
         ("/agents", ">reihum<", "round robin"),
         ("/groups/Workshop", "> Mitglied<", "> regular<"),

@@ -68,7 +68,9 @@ def tally(settings: Voting, options: Sequence[str], ballots: Sequence[Ballot], s
     counts = {option: sum(b.weight for b in valid if b.choice == option) for option in options}
     quorum = quorum_of(settings, len(ballots))
     if len(valid) < quorum:
-        one, more = ngettext_noop("{cast} of the {count} ballot needed", "{cast} of the {count} ballots needed")
+        one, more = ngettext_noop(
+            "only {cast} of the {count} ballot needed was cast", "only {cast} of the {count} ballots needed were cast"
+        )
         return Tally(counts, "", ngettext(one, more, quorum, cast=len(valid)))
     most = max(counts.values())
     leading = [option for option in options if counts[option] == most]

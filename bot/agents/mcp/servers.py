@@ -134,7 +134,7 @@ class Server:
             begun, attempts, signs = clock(), self._attempts, Signals()
             try:
                 await self._converse(signs)
-                self._why, self._said = gettext_lazy("ended the connection"), ""
+                self._why, self._said = gettext_lazy("closed the connection"), ""
             except (Exception, BaseExceptionGroup) as error:  # whatever a foreign program does, it is retried
                 if (own := asyncio.current_task()) is not None and own.cancelling():
                     raise

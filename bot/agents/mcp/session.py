@@ -352,7 +352,7 @@ def why_failed(error: BaseException, complaint: str) -> tuple[str, str]:
         case httpx2.TransportError():
             return gettext_lazy("cannot be reached"), ""
         case MCPError(code=code) if code == CONNECTION_CLOSED:
-            return gettext_lazy("ended before it answered"), complaint
+            return gettext_lazy("closed the connection before it answered"), complaint
         case MCPError(message=message):
             return gettext_lazy("answered with an error"), message
         case _:

@@ -50,7 +50,8 @@ def _nothing_decided(rows: Rows, code: str, who: Approver, now: datetime) -> Rul
         found.append(ngettext("{count} more", "{count} more", len(waiting) - _LISTED))
     words = ngettext(
         "Nothing was decided: {count} request is waiting for you. Answer yes or no with its number: {found}",
-        "Nothing was decided: {count} requests are waiting for you. Answer yes or no with the number of one: {found}",
+        "Nothing was decided: {count} requests are waiting for you. Answer yes or no with "
+        "the number of a request: {found}",
         len(waiting),
         found=", ".join(found),
     )

@@ -250,9 +250,10 @@ def no_manager() -> str:
     if not _linux() or runs_for_account():
         return ""
     return _(
-        "systemd does not run here for your account, so `carina service install` cannot make Carina start "
-        "automatically. In a container, the container engine does that (`restart: unless-stopped` in compose.yaml). "
-        "Elsewhere, have your system run `carina run`."
+        "systemd is not running for your account, so `carina service install` cannot make "
+        "Carina start automatically. In a container, the container engine does that "
+        "(`restart: unless-stopped` in compose.yaml). Elsewhere, have your system run "
+        "`carina run`."
     )
 
 
@@ -301,7 +302,7 @@ class Removal(Struct, frozen=True):
         left = sorted(path.name for path in folder.path.iterdir())
         if not left:
             folder.path.rmdir()
-        kept = _(" Carina left files that it did not create: {names}.", names=", ".join(left)) if left else ""
+        kept = _(" Files that Carina did not create were kept: {names}.", names=", ".join(left)) if left else ""
         files = _(" and ").join(str(path) for path in self._files() if path.exists())
         more = _("\nDelete {files} yourself if you no longer need them.", files=files) if files else ""
         return _(

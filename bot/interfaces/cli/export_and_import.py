@@ -56,7 +56,7 @@ _IMPORTS = Options(via=TERMINAL_ONLY, changes=True, seconds=None, default=True)
 class Target(Arguments):
     output: Annotated[Path | None, Param("File to write (default: NAME.car here)", metavar="FILE", short="-o")] = None
     thin: Annotated[bool, Param("Leave out messages and activity; keep agents, memory, tasks and settings")] = False
-    encrypt: Annotated[bool, Param("Encrypt the file with a passphrase that you are asked for")] = False
+    encrypt: Annotated[bool, Param("Ask for a passphrase, and encrypt the file with it")] = False
     passphrase_file: Annotated[Path | None, Param("Read the passphrase from this file", metavar="FILE")] = None
 
 

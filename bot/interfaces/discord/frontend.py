@@ -116,9 +116,9 @@ async def _gave_up(served: ServedConstellations, channel: int) -> None:
     shared, now = served.shared, served.shared.clock()
     key = f"not_handled/{channel}/{now:%Y-%m-%d}"
     text = _(
-        "Something that arrived in <#{channel}> on Discord could not be processed after several "
-        "tries. A message may be unanswered, or an edit or deletion not applied. The log has the "
-        "details; please report this.",
+        "Something that arrived in <#{channel}> on Discord could not be processed after "
+        "several attempts. A message may be unanswered, or an edit or deletion not applied. "
+        "The log has the details; please report this.",
         channel=channel,
     )
     work = functools.partial(owner_notices(shared.config).tell_owner, key=key, text=text, now=now)

@@ -127,7 +127,7 @@ class AgentDetails(TomlFile):
         groups = _("in the groups: {groups}", groups=", ".join(self.groups) or _("none"))
         head = [f"# {_(_IS[self.status], agent=self.agent)}; {groups}"]
         if "tools" not in self.settings:
-            every = _("every tool, including those of later versions: {tools}", tools=", ".join(self.tools))
+            every = _("every tool, including those added in later versions: {tools}", tools=", ".join(self.tools))
             head.append(f"# {every}")
         return "\n".join([*head, self.toml.rstrip("\n")])
 

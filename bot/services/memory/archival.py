@@ -114,7 +114,7 @@ class AddedEntry(Result):
         if self.already:
             said.append(_("I already knew that; now I'm more certain of it."))
         if self.not_taken:
-            said.append(_("Not carried over: {parts}.", parts="; ".join(map(markup.text, self.not_taken))))
+            said.append(_("Not saved: {parts}.", parts="; ".join(markup.text(_(each)) for each in self.not_taken)))
         return [" ".join(said)]
 
 

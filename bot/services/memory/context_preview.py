@@ -200,7 +200,7 @@ def _reasons(rows: Rows, material: PromptInputs, written: str) -> Iterator[Reaso
         yield Reason(memory=name, why=why, tokens=estimate_tokens(each.entry.content))
     for fact in (*material.known.own, *material.known.shared):
         if (told := fact_line(fact)) in written:
-            why = _("one of the facts that were said most often")
+            why = _("one of the facts mentioned most often")
             yield Reason(memory=one_line(fact.text, _NAMED), why=why, tokens=estimate_tokens(told))
 
 

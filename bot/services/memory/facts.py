@@ -74,7 +74,7 @@ class FactRow(Row):
         return cls.from_record(fact, written=_written(fact, own))
 
     def line(self, markup: Markup) -> str:
-        shared = _(", visible to everyone, confirmed by {count}", count=len(self.confirmed_by)) if self.shared else ""
+        shared = _(", visible to everyone, confirmations: {count}", count=len(self.confirmed_by)) if self.shared else ""
         often = self.shared or self.sessions > 1
         return self.told(markup, "{written} ({sessions}{shared}){id}" if often else "{written}{id}", shared=shared)
 

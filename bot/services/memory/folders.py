@@ -168,7 +168,7 @@ class Folders(Service, frozen=True):
     def set_audience(self, tx: Tx, _caller: Caller, name: _Name, audience: _Audience) -> ActionReport:
         folder, heard = folders.named(tx, name, _SCOPE), _audience(audience)
         folders.set_audience(tx, folder.id, heard)
-        text = _("{folder} is now for {readers} instead of {before}.")
+        text = _("Who can see {folder}: {readers} (before: {before}).")
         return report(text, folder=folder.name, readers=heard, before=folder.audience)
 
     @operation("folder.embedder", "Set a folder's embedding model", Action.FOLDERS, CHANGES_AT_TERMINAL)

@@ -103,7 +103,8 @@ class Report(Result):
         if self.known:
             head.append(ngettext("{count} was already imported.", "{count} were already imported.", self.known))
         others = gettext_noop(
-            "Messages by {strangers} are treated like those of strangers. `--as-owner NAME` imports yours as your own."
+            "Messages from {strangers} are treated as messages from strangers. `--as-owner NAME` "
+            "imports yours as your own."
         )
         more = [self.told(markup, others)] if self.strangers else []
         if not self.dry_run:
@@ -194,12 +195,14 @@ class Imports(MemoryService, frozen=True):
     @operation("import.records", "Show what happened to each record of an import", Action.AGENTS, AT_TERMINAL)
     def show(self, rows: Rows, _caller: Caller, origin: _Origin) -> Listing[OutcomeRow]:
         found = import_outcomes.outcomes(rows, _origin(rows, origin), 10_000)
-        return Listing.of(map(OutcomeRow.from_record, found), _("It had no records."))
+        return Listing.of(map(OutcomeRow.from_record, found), _("This import has no records."))
 
     @operation("import.undo", "Undo an import", Action.AGENTS, _UNDOES)
     def undo(self, tx: Tx, caller: Caller, origin: _Origin) -> str:
         found = _origin(tx, origin)
-        caller.confirm(_("Delete the messages and entries of import {origin}, and archive its agents?", origin=found))
+        caller.confirm(
+            _("Delete the messages and entries from the import {origin}, and archive its agents?", origin=found)
+        )
         if not (count := import_outcomes.undo(tx, found, self.clock())):
             raise UserError(
                 "The import {origin} has nothing left to undo. Imports of CAR files cannot be undone: use `carina "

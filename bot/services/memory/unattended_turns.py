@@ -124,7 +124,7 @@ class UnattendedTurns(ZonedService, frozen=True):
     @operation("summary.night", "Show what agents did on their own overnight, and why", Action.READ_MEMORY)
     def report(self, rows: Rows, caller: Caller, night: _Night = "") -> Listing[TurnRow]:
         period = self._period(night)
-        empty = _("There is nothing to show here that an agent did on its own that night.")
+        empty = _("There is nothing to show here for that night.")
         turns = unattended_turns.turns_between(rows, period.start, period.end, caller.scope)
         found = written(rows, turns, caller.scope)
         undone = unattended_turns.undone(rows, period.name, caller.scope)
@@ -150,8 +150,8 @@ class UnattendedTurns(ZonedService, frozen=True):
         back = sum(item.state != "left" for item in done)
         _log.info("night_undone", night=period.name, by=who.person, interface=who.interface, back=back, of=len(done))
         lasting = _(
-            "This cannot be redone as a whole. `carina memory undo` reverses it for one block; removed entries "
-            "stay removed."
+            "This cannot be reversed as a whole. `carina memory undo` reverses it for one block; "
+            "removed entries stay removed."
         )
         return Listing.of(done, _("There is nothing to undo."), lasting if done else "")
 
@@ -270,7 +270,7 @@ def _entry_back(tx: Tx, entry: EntryId, noted: Sequence[JournalEntry]) -> Undone
         entry_changes.put_back(tx, first.before)
     except StoreError as error:
         return _item(what, "left", error_text(error))
-    return _item(what, "undone", _("it is there again") if last.action == "delete" else _("it is as it was before"))
+    return _item(what, "undone", _("it is back") if last.action == "delete" else _("it is as it was before"))
 
 
 _ARRANGED = {
@@ -317,7 +317,7 @@ def _block_lines(turn: UnattendedTurn, named: NamedBlock, past: ChangeLog, chang
     counts = [ngettext("{count} change", "{count} changes", len(steps))]
     counts += [ngettext("{count} character removed", "{count} characters removed", gone)] if gone else []
     text = _("“{text}”", text=one_line(came, _SHOWN)) if came else _("nothing new")
-    return [_("wrote in the block “{name}” ({counts}): {text}", name=named.name, counts=", ".join(counts), text=text)]
+    return [_("wrote to the block “{name}” ({counts}): {text}", name=named.name, counts=", ".join(counts), text=text)]
 
 
 def _entry_line(rows: Rows, noted: JournalEntry) -> str:

@@ -64,7 +64,7 @@ class GrantPermit(Arguments):
         str,
         Field(max_length=100),
         Param(
-            "A tool to use, or a block to write in", typed="TOOL, block:LABEL", example="recall", suggests="permitted"
+            "A tool to use, or a block to write to", typed="TOOL, block:LABEL", example="recall", suggests="permitted"
         ),
     ]
     audience: Annotated[
@@ -470,7 +470,7 @@ def _subject(rows: Rows, subject: str) -> str:
 
 
 def _writing(block: str) -> str:
-    return _("writing in the block “{block}”", block=shown_block(block))
+    return _("writing to the block “{block}”", block=shown_block(block))
 
 
 def _allowable(audience: Audience) -> Audience:

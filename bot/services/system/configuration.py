@@ -71,7 +71,7 @@ class ConfigurationFile(Struct, frozen=True):
         return Lines.of([*await self.tables.differences(file), *beside], empty)
 
     @operation(
-        "config.apply", "Apply the agents and groups of carina.toml to the database", Action.AGENTS, CHANGES_AT_TERMINAL
+        "config.apply", "Apply the agents and groups in carina.toml to the database", Action.AGENTS, CHANGES_AT_TERMINAL
     )
     async def apply(self, _caller: Caller) -> Changes:
         """Apply the tables that differ, all or none; memory stays as it is."""

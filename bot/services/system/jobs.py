@@ -174,7 +174,7 @@ class Schedule(Service, frozen=True):
         if isinstance(event, ToolCallCompleted) and event.ok:
             self.changed()
 
-    @operation("jobs.list", "List scheduled jobs, next first", Action.JOBS)
+    @operation("jobs.list", "List scheduled jobs, soonest first", Action.JOBS)
     def list_jobs(self, rows: Rows, caller: Caller, done: _Done = False) -> Listing[JobRow]:
         found = self._rows(rows, caller, jobs.listing(rows, _LISTED, done=done))
         return Listing.of(found, _("Nothing is scheduled yet. Jobs are set up when the service first runs."))

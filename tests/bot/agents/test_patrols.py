@@ -128,7 +128,7 @@ async def test_with_nothing_to_say_nothing_is_said_and_the_record_says_so(tmp_pa
         await it.after(30)
         assert it.service.platform.sends == []
         assert await it.service.outbox() == []
-        assert await it.job() == ("active", "nothing to say")
+        assert await it.job() == ("active", "had nothing to say")
         assert await it.service.column("SELECT count(*) FROM messages WHERE role = 'assistant'") == [0]
 
 
@@ -333,7 +333,7 @@ async def test_without_a_language_model_nothing_is_said_and_the_job_says_why(tmp
     async with watch(tmp_path, model=ScriptedModel(otherwise=answer), clock=clock) as it:
         await it.after(30)
         assert it.told() == []
-        assert await it.job() == ("active", "nothing to say; no language model answered, so nothing was checked")
+        assert await it.job() == ("active", "had nothing to say; no language model answered, so nothing was checked")
 
 
 async def test_how_it_looked_around_is_not_told_to_others_as_what_happened(tmp_path: Path) -> None:

@@ -185,7 +185,7 @@ def test_enter_keeps_the_defaults_and_the_end_is_an_examination(tmp_path: Path) 
         terminal.shows("0 problems|to look at")
         assert terminal.ended() == 0
         assert "Traceback" not in terminal.everything
-        assert "systemd does not run here" in terminal.everything  # so nobody is asked about it
+        assert "systemd is not running for your account" in terminal.everything  # so nobody is asked about it
     assert load_config({}, tmp_path).constellation.name == "home"
 
 

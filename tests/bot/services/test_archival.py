@@ -62,9 +62,9 @@ async def test_words_that_are_kept_already_say_what_was_not_taken_on(of: Entries
     anew = {"label": "heron", "agent": "Ada", "category": "pond", "tag": ["white"]}
     again = await of.add("The stork is back!", **anew)
     assert (again["id"], again["already"], again["tags"]) == (first["id"], True, ["bird", "white"])
-    left = ["the label 'heron': it has the label 'stork'", "the category pond: it is in birds/storks"]
+    left = ["the label: it is “stork”", "the category: it is birds/storks"]
     assert again["not_taken"] == left
-    said = "Ada will remember it as stork. I already knew that; now I'm more certain of it. Not carried over: "
+    said = "Ada will remember it as stork. I already knew that; now I'm more certain of it. Not saved: "
     words = await of.told("archival.add", text="The stork is back!", **anew)
     assert words == f"{said}{left[0]}; {left[1]}."
 

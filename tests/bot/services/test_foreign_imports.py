@@ -354,7 +354,7 @@ async def test_users_of_agent_files_are_strangers_unless_they_are_named(
 ) -> None:
     report = await imports.letta(OLGA, given(letta_file(tmp_path / "sam.af")))
     assert report.strangers == ("user",)
-    assert "Messages by user are treated like those of strangers" in "\n".join(report.lines(Plain("UTC", NOW)))
+    assert "Messages from user are treated as messages from strangers" in "\n".join(report.lines(Plain("UTC", NOW)))
     await imports.version_1(OLGA, given(version_1(tmp_path / "old.car"), as_owner="user"))
     assert await rows(database, "SELECT content, trust, person_id FROM messages ORDER BY id") == [
         ("Hi Sam", Trust.STRANGER, None),

@@ -130,7 +130,7 @@ async def test_what_was_done_at_night_is_told_with_why(at: Dark) -> None:
     (turn,) = await at.report()
     assert (turn["agent"], turn["group"], turn["place"]) == ("Bee", "Night", "Olga's messages")
     assert turn["why"] == ["sync (high priority): somebody said 'lost track'"]
-    assert turn["wrote"][0] == "wrote in the block “notes” (1 change): “Tuesday: lost track twice.”"
+    assert turn["wrote"][0] == "wrote to the block “notes” (1 change): “Tuesday: lost track twice.”"
     assert turn["wrote"][1].endswith(": “Ann loses track in the evening.”")
     at.service.clock.now = NOON.replace(day=23, hour=9)
     assert await at.report(night="") == [turn], "last night"

@@ -136,7 +136,7 @@ def test_fields_begin_with_their_defaults_and_take_values_of_their_type(tx: Tx) 
         ("mood", "a\x00", "field mood contains a NUL character"),
         ("mood", "\udc00", "field mood contains a NUL character or half of a surrogate pair"),
         ("goals", "walk", "field goals is a list"),
-        ("goals", [1], "an item of goals is a text, and 1 is not"),
+        ("goals", [1], "an item of goals must be text, and 1 is not"),
         ("goals", ["x"] * 10_001, "goals holds at most 10,000 items, not 10,001"),
         ("since", "tomorrow", "field since is a time with its zone"),
         ("since", "2026-11-22T13:30:00", "field since is a time with its zone"),
@@ -186,7 +186,7 @@ def test_the_system_keeps_what_is_read_only_to_others(tx: Tx) -> None:
 def test_what_a_block_begins_with_obeys_its_limit_and_its_kind(tx: Tx) -> None:
     with pytest.raises(BlockTooLong):
         made(tx, new(schema=MOOD, values={"mood": "x" * 5_000}))
-    with pytest.raises(Refused, match="give their values, not a text"):
+    with pytest.raises(Refused, match="give their values, not plain text"):
         made(tx, new("other", schema=MOOD, content="text"))
     with pytest.raises(Refused, match="leave out mood"):
         made(tx, new("another", values={"mood": "x"}))
@@ -270,7 +270,7 @@ def test_the_wrong_door_is_refused_with_the_right_one(tx: Tx) -> None:
         replace_in_block(tx, author(), "notes", "t line", "u line")
     with pytest.raises(Refused, match="is plain text, without fields"):
         set_field(tx, author(), "plain", "mood", "x")
-    with pytest.raises(Refused, match="this is a number, not a text"):
+    with pytest.raises(Refused, match="this is a number, not text"):
         append_block(tx, author(), "notes", "x", "state.energy")
     with pytest.raises(Refused, match="this is a text, which has no items"):
         add_item(tx, author(), "notes", "notes", "x")

@@ -59,7 +59,7 @@ async def test_what_is_added_by_a_form_is_for_direct_messages(t: Live) -> None:
     refused(again, "a label must be one line of 1 to")
     opened = await t.ana.command("memory archival add", None, t.general)
     again = await t.ana.submit_modal(opened, {"text": f"My llama is {SECRET}.", "label": "pet"}, t.general)
-    assert "Not carried over: the label 'pet': it has the label 'llama'." in again.text
+    assert "Not saved: the label: it is “llama”." in again.text
     assert SECRET in (await t.ana.command("memory archival show", {"entry": "llama"})).text
     await t.talk(t.olga, t.general, "<@bot> what is the llama called?", "I do not know.")
     assert SECRET not in json.dumps(t.model.requests[-1].body)
