@@ -153,7 +153,7 @@ async def test_a_turn_of_people_is_shown_keys_and_never_what_they_hold(service: 
     await service.write(keep("patrol/abroad", "alerts", guild("abroad")))
     await used(service, ANNEX, operation="save", key="shared/move/list", content="boxes", ttl_minutes=60)
     service.clock.forward(60)
-    await service.heard(said("what is there?", 1))
+    await service.heard(said("what is there?", 90_003))
     text = tail(service)
     own = '<quoted from="your working memory, session/discord:hall">\n'
     assert f"{own}- draft: expires in 4 min, category: mail, tags: bank\n</quoted>" in text
