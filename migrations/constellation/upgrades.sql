@@ -621,3 +621,236 @@ ALTER TABLE memory_blocks ADD COLUMN described_by TEXT NOT NULL DEFAULT '';
 ALTER TABLE memory_blocks ADD COLUMN described_turn INTEGER;
 
 UPDATE memory_blocks SET described_by = named_by, described_turn = named_turn;
+-- -------------------------------------------------------------------------------------------- 0064_one_vector_per_text
+-- A message is embedded alone, once. All vectors are made again in the background, newest first: no model is current, so that the next start queues every row.
+
+UPDATE vector_models SET current = 0;
+INSERT INTO vector_queue (kind, row) SELECT 'passage', p.n FROM file_passages p JOIN folders f ON f.id = p.folder_id
+    WHERE p.search_text <> '' AND f.embedding_model NOT IN ('', 'none') ON CONFLICT DO UPDATE SET failed = 0;
+DROP TABLE vectors;
+DROP TABLE vector_spaces;
+
+-- Vectors that may be compared and shown together.
+CREATE TABLE vector_spaces (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, -- never used again, so that no vector changes hands
+    model_id INTEGER NOT NULL REFERENCES vector_models(id),
+    kind TEXT NOT NULL,                -- one of KINDS in memory/search/vector_texts.py
+    agent_id TEXT NOT NULL,            -- whose entries or blocks; '' for messages and passages
+    audience TEXT NOT NULL,
+    UNIQUE (model_id, kind, agent_id, audience)
+) STRICT;
+
+CREATE TABLE vectors (
+    id INTEGER PRIMARY KEY,
+    space_id INTEGER NOT NULL REFERENCES vector_spaces(id),
+    kind TEXT NOT NULL,
+    row INTEGER NOT NULL,              -- messages.id, archival_entries.n, memory_blocks.n, ...
+    part INTEGER NOT NULL,             -- long texts are embedded in parts
+    bits BLOB NOT NULL,                -- the signs of the vector, by which candidates are found
+    vector BLOB NOT NULL,              -- signed bytes, scaled so that the largest is at one end
+    tokens BLOB                        -- the signs of the vectors of its words, where the model gives them
+) STRICT;
+CREATE INDEX vectors_near ON vectors (space_id, row, part, bits);
+CREATE INDEX vectors_row ON vectors (row, kind);
+CREATE TRIGGER vector_spaces_empty AFTER DELETE ON vectors
+WHEN NOT EXISTS (SELECT 1 FROM vectors WHERE space_id = old.space_id) BEGIN
+    DELETE FROM vector_spaces WHERE id = old.space_id;
+END;
+
+DROP TRIGGER vectors_message_changed;
+CREATE TRIGGER vectors_message_changed AFTER UPDATE OF content, search_text, speaker, audience ON messages
+WHEN new.content <> old.content OR new.search_text <> old.search_text OR new.speaker <> old.speaker
+    OR new.audience <> old.audience BEGIN
+    DELETE FROM vector_queue WHERE kind = 'message' AND row = old.id;
+    DELETE FROM vectors WHERE kind = 'message' AND row = old.id;
+    INSERT INTO vector_queue (kind, row) SELECT 'message', new.id WHERE new.search_text <> '';
+END;
+DROP TRIGGER vectors_message_gone;
+CREATE TRIGGER vectors_message_gone AFTER DELETE ON messages BEGIN
+    DELETE FROM vector_queue WHERE kind = 'message' AND row = old.id;
+    DELETE FROM vectors WHERE kind = 'message' AND row = old.id;
+END;
+-- -------------------------------------------------------------------------------------------------- 0065_short_vectors
+-- A vector takes half a byte a number, and its signs are stored once, in the order in which they are searched. All vectors
+-- are made again in the background, newest first: no model is current, so that the next start queues every row.
+
+UPDATE vector_models SET current = 0;
+INSERT INTO vector_queue (kind, row) SELECT 'passage', p.n FROM file_passages p JOIN folders f ON f.id = p.folder_id
+    WHERE p.search_text <> '' AND f.embedding_model NOT IN ('', 'none') ON CONFLICT DO UPDATE SET failed = 0;
+DROP TABLE vectors;
+DELETE FROM vector_spaces;
+
+CREATE TABLE vectors (
+    space_id INTEGER NOT NULL REFERENCES vector_spaces(id),
+    row INTEGER NOT NULL,              -- messages.id, archival_entries.n, memory_blocks.n, ...
+    part INTEGER NOT NULL,             -- long texts are embedded in parts
+    bits BLOB NOT NULL,                -- the signs of the vector, by which candidates are found
+    id INTEGER NOT NULL,               -- of its numbers
+    PRIMARY KEY (space_id, row, part)
+) STRICT, WITHOUT ROWID;
+
+-- Apart from the signs, so that those of many vectors stand together.
+CREATE TABLE vector_numbers (
+    id INTEGER PRIMARY KEY,
+    digits BLOB NOT NULL,              -- the numbers of the vector: see `to_digits` in memory/store/sqlite.py
+    tokens BLOB                        -- the signs of the vectors of its words, where the model gives them
+) STRICT;
+CREATE TRIGGER vectors_gone AFTER DELETE ON vectors BEGIN
+    DELETE FROM vector_numbers WHERE id = old.id;
+END;
+CREATE TRIGGER vector_spaces_empty AFTER DELETE ON vectors
+WHEN NOT EXISTS (SELECT 1 FROM vectors WHERE space_id = old.space_id) BEGIN
+    DELETE FROM vector_spaces WHERE id = old.space_id;
+END;
+
+-- The vectors of a row are found by its kind and audience.
+
+DROP TRIGGER vectors_message_changed;
+CREATE TRIGGER vectors_message_changed AFTER UPDATE OF content, search_text, speaker, audience ON messages
+WHEN new.content <> old.content OR new.search_text <> old.search_text OR new.speaker <> old.speaker
+    OR new.audience <> old.audience BEGIN
+    DELETE FROM vector_queue WHERE kind = 'message' AND row = old.id;
+    DELETE FROM vectors WHERE row = old.id
+        AND space_id IN (SELECT id FROM vector_spaces WHERE kind = 'message' AND audience = old.audience);
+    INSERT INTO vector_queue (kind, row) SELECT 'message', new.id WHERE new.search_text <> '';
+END;
+DROP TRIGGER vectors_message_gone;
+CREATE TRIGGER vectors_message_gone AFTER DELETE ON messages BEGIN
+    DELETE FROM vector_queue WHERE kind = 'message' AND row = old.id;
+    DELETE FROM vectors WHERE row = old.id
+        AND space_id IN (SELECT id FROM vector_spaces WHERE kind = 'message' AND audience = old.audience);
+END;
+DROP TRIGGER vectors_entry_changed;
+CREATE TRIGGER vectors_entry_changed
+AFTER UPDATE OF content, search_text, audience, agent_id, archived_at, superseded_by ON archival_entries
+WHEN new.content <> old.content OR new.search_text <> old.search_text OR new.audience <> old.audience
+    OR new.agent_id <> old.agent_id OR new.archived_at IS NOT old.archived_at
+    OR new.superseded_by IS NOT old.superseded_by BEGIN
+    DELETE FROM vector_queue WHERE kind = 'entry' AND row = old.n;
+    DELETE FROM vectors WHERE row = old.n
+        AND space_id IN (SELECT id FROM vector_spaces WHERE kind = 'entry' AND audience = old.audience);
+    INSERT INTO vector_queue (kind, row) SELECT 'entry', new.n
+        WHERE new.archived_at IS NULL AND new.superseded_by IS NULL AND new.search_text <> '';
+END;
+DROP TRIGGER vectors_entry_gone;
+CREATE TRIGGER vectors_entry_gone AFTER DELETE ON archival_entries BEGIN
+    DELETE FROM vector_queue WHERE kind = 'entry' AND row = old.n;
+    DELETE FROM vectors WHERE row = old.n
+        AND space_id IN (SELECT id FROM vector_spaces WHERE kind = 'entry' AND audience = old.audience);
+END;
+DROP TRIGGER vectors_block_changed;
+CREATE TRIGGER vectors_block_changed
+AFTER UPDATE OF content, profile, label, description, audience, agent_id, deleted_at ON memory_blocks
+WHEN new.content <> old.content OR new.profile <> old.profile OR new.label <> old.label
+    OR new.description <> old.description OR new.audience <> old.audience OR new.agent_id <> old.agent_id
+    OR new.deleted_at IS NOT old.deleted_at BEGIN
+    DELETE FROM vector_queue WHERE kind = 'block' AND row = old.n;
+    DELETE FROM vectors WHERE row = old.n
+        AND space_id IN (SELECT id FROM vector_spaces WHERE kind = 'block' AND audience = old.audience);
+    INSERT INTO vector_queue (kind, row) SELECT 'block', new.n WHERE new.deleted_at IS NULL;
+END;
+DROP TRIGGER vectors_block_gone;
+CREATE TRIGGER vectors_block_gone AFTER DELETE ON memory_blocks BEGIN
+    DELETE FROM vector_queue WHERE kind = 'block' AND row = old.n;
+    DELETE FROM vectors WHERE row = old.n
+        AND space_id IN (SELECT id FROM vector_spaces WHERE kind = 'block' AND audience = old.audience);
+END;
+DROP TRIGGER vectors_task_changed;
+CREATE TRIGGER vectors_task_changed AFTER UPDATE OF title, notes, audience ON tasks
+WHEN new.title <> old.title OR new.notes <> old.notes OR new.audience <> old.audience BEGIN
+    DELETE FROM vectors WHERE row = old.id
+        AND space_id IN (SELECT id FROM vector_spaces WHERE kind = 'task' AND audience = old.audience);
+    INSERT INTO vector_queue (kind, row) VALUES ('task', new.id) ON CONFLICT DO UPDATE SET failed = 0;
+END;
+DROP TRIGGER vectors_task_gone;
+CREATE TRIGGER vectors_task_gone AFTER DELETE ON tasks BEGIN
+    DELETE FROM vector_queue WHERE kind = 'task' AND row = old.id;
+    DELETE FROM vectors WHERE row = old.id
+        AND space_id IN (SELECT id FROM vector_spaces WHERE kind = 'task' AND audience = old.audience);
+END;
+DROP TRIGGER vectors_passage_changed;
+CREATE TRIGGER vectors_passage_changed AFTER UPDATE OF audience ON file_passages WHEN new.audience <> old.audience BEGIN
+    DELETE FROM vectors WHERE row = old.n
+        AND space_id IN (SELECT id FROM vector_spaces WHERE kind = 'passage' AND audience = old.audience);
+    INSERT INTO vector_queue (kind, row)
+    SELECT 'passage', new.n FROM folders WHERE id = new.folder_id AND embedding_model <> 'none'
+    ON CONFLICT DO UPDATE SET failed = 0;
+END;
+DROP TRIGGER vectors_passage_gone;
+CREATE TRIGGER vectors_passage_gone AFTER DELETE ON file_passages BEGIN
+    DELETE FROM vector_queue WHERE kind = 'passage' AND row = old.n;
+    DELETE FROM vectors WHERE row = old.n
+        AND space_id IN (SELECT id FROM vector_spaces WHERE kind = 'passage' AND audience = old.audience);
+END;
+DROP TRIGGER vectors_folder_changed;
+CREATE TRIGGER vectors_folder_changed AFTER UPDATE OF embedding_model ON folders
+WHEN new.embedding_model <> old.embedding_model BEGIN
+    DELETE FROM vector_queue WHERE kind = 'passage' AND row IN (SELECT n FROM file_passages WHERE folder_id = new.id);
+    DELETE FROM vectors WHERE row IN (SELECT n FROM file_passages WHERE folder_id = new.id)
+        AND space_id IN (SELECT id FROM vector_spaces WHERE kind = 'passage');
+    INSERT INTO vector_queue (kind, row) SELECT 'passage', n FROM file_passages
+    WHERE folder_id = new.id AND search_text <> '' AND new.embedding_model <> 'none';
+END;
+-- ------------------------------------------------------------------------------------------------ 0066_turns_of_blocks
+-- Which blocks a turn changed: what it wrote goes with the messages that it answered.
+CREATE TABLE memory_block_turns (
+    turn_id INTEGER NOT NULL,
+    block_id TEXT NOT NULL REFERENCES memory_blocks(id) ON DELETE CASCADE,
+    PRIMARY KEY (turn_id, block_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX memory_block_turns_block ON memory_block_turns (block_id);
+
+INSERT OR IGNORE INTO memory_block_turns (turn_id, block_id)
+    SELECT e.turn_id, b.id FROM activity_events e JOIN memory_blocks b ON b.id = json_extract(e.details, '$.block')
+    WHERE e.turn_id IS NOT NULL;
+
+-- Where the activity has expired, or says only that a block was changed: those with changes from the time of a turn with
+-- tools, or without any that old.
+INSERT OR IGNORE INTO memory_block_turns (turn_id, block_id)
+    WITH t AS (SELECT id, started_at AS start, coalesce(ended_at, '9') AS end FROM turns
+        WHERE EXISTS (SELECT 1 FROM messages m WHERE m.batch_id = turns.id AND m.role = 'tool')
+          AND (NOT EXISTS (SELECT 1 FROM activity_events e WHERE e.turn_id = turns.id)
+            OR EXISTS (SELECT 1 FROM activity_events e WHERE e.turn_id = turns.id
+                AND e.event_type = 'memory_block_updated' AND json_extract(e.details, '$.block') IS NULL)))
+    SELECT t.id, b.id FROM t JOIN memory_blocks b ON b.updated_at >= t.start AND b.created_at <= t.end
+    WHERE b.block_type <> 'log' AND (
+        EXISTS (SELECT 1 FROM memory_block_updates u WHERE u.block_id = b.id AND u.created_at BETWEEN t.start AND t.end)
+        OR (SELECT u.seq > 1 AND u.created_at > t.start FROM memory_block_updates u WHERE u.block_id = b.id
+            ORDER BY u.seq LIMIT 1)
+        OR b.next_seq > 1 AND NOT EXISTS (SELECT 1 FROM memory_block_updates u WHERE u.block_id = b.id));
+-- ---------------------------------------------------------------------------------------------------- 0067_named_types
+-- What is stored of several types names its type, which was recognized by its fields before. Nothing is named where a row
+-- says all in its kind, or is of the most frequent type.
+
+UPDATE turn_steps SET body = json_set(body, '$.type', CASE
+        WHEN body -> '$.recovery' IS NOT NULL THEN 'taken_up' WHEN kind = 'note' THEN 'missing'
+        WHEN coalesce(body -> '$.request', body -> '$.data.waiting') IS NOT NULL THEN 'waits' ELSE 'failed' END)
+    WHERE iif(json_valid(body), kind = 'tool_result' AND body -> '$.trust' IS NULL
+        OR kind = 'note' AND coalesce(body -> '$.recovery', body -> '$.force') IS NOT NULL, 0);
+
+UPDATE outbox SET detail = json_set(detail, '$.type', CASE
+        WHEN detail -> '$.edits' IS NOT NULL THEN 'edit' WHEN detail -> '$.card' IS NOT NULL THEN 'card' ELSE 'act' END)
+    WHERE iif(json_valid(detail), coalesce(detail -> '$.edits', detail -> '$.card', detail -> '$.act') IS NOT NULL, 0);
+
+UPDATE inbox SET payload = json_set(payload, '$.type', CASE
+        WHEN payload -> '$.edited' IS NOT NULL THEN 'edit' WHEN payload -> '$.request' IS NOT NULL THEN 'decision'
+        WHEN payload -> '$.task' IS NOT NULL THEN 'patrol' WHEN payload -> '$.hops' IS NOT NULL THEN 'task'
+        WHEN payload -> '$.priority' IS NOT NULL THEN 'trigger' WHEN payload -> '$.to' IS NOT NULL THEN 'letter'
+        ELSE 'news' END)
+    WHERE iif(json_valid(payload), coalesce(payload -> '$.edited', payload -> '$.request', payload -> '$.agent',
+        payload -> '$.to') IS NOT NULL, 0);
+
+UPDATE activity_events SET details = json_set(details, '$.type', CASE
+        WHEN event_type = 'file_accessed' THEN iif(details -> '$.files' IS NULL, 'folder', 'attachments')
+        WHEN details -> '$.task' IS NOT NULL THEN 'task' WHEN details -> '$.note' IS NOT NULL THEN 'note'
+        WHEN details -> '$.entry' IS NOT NULL THEN 'entry' WHEN details -> '$.dream' IS NOT NULL THEN 'tidied'
+        ELSE 'undone' END)
+    WHERE iif(json_valid(details), event_type = 'file_accessed' OR event_type = 'notable' AND details <> '{}', 0);
+-- --------------------------------------------------------------------------------------------------- 0068_empty_blocks
+-- Blocks in which nothing was written yet are not searched. What stands in fields comes after a space, which the names of
+-- fields do not have.
+UPDATE memory_blocks SET search_text = ''
+    WHERE profile = '' AND search_text <> '' AND (content = ''
+        OR json_extract(schema, '$.type') = 'map' AND instr(content, ' ') = 0);
+DELETE FROM vectors WHERE space_id IN (SELECT id FROM vector_spaces WHERE kind = 'block')
+    AND row IN (SELECT n FROM memory_blocks WHERE search_text = '');

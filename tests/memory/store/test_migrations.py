@@ -179,7 +179,7 @@ def test_a_damaged_file_is_not_migrated_and_a_backup_is_named(path: Path, monkey
         (
             (Migration(1, "start", FIRST.sql + " -- a word more"), SECOND),
             DatabaseCorrupt,
-            r"a different text of migration 1 \(start\)",
+            r"migration 1 \(start\) had different contents",
         ),
     ],
     ids=["newer", "from before the first migration", "of an edited history"],

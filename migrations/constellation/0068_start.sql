@@ -616,6 +616,14 @@ CREATE TABLE memory_block_updates (
     PRIMARY KEY (block_id, seq)
 ) STRICT, WITHOUT ROWID;
 
+-- Which blocks a turn changed: what it wrote goes with the messages that it answered.
+CREATE TABLE memory_block_turns (
+    turn_id INTEGER NOT NULL,
+    block_id TEXT NOT NULL REFERENCES memory_blocks(id) ON DELETE CASCADE,
+    PRIMARY KEY (turn_id, block_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX memory_block_turns_block ON memory_block_turns (block_id);
+
 -- The whole document as it was after some update, so that it loads quickly.
 CREATE TABLE memory_block_checkpoints (
     block_id TEXT NOT NULL REFERENCES memory_blocks(id) ON DELETE CASCADE,
@@ -1361,24 +1369,29 @@ CREATE TABLE vector_spaces (
     id INTEGER PRIMARY KEY AUTOINCREMENT, -- never used again, so that no vector changes hands
     model_id INTEGER NOT NULL REFERENCES vector_models(id),
     kind TEXT NOT NULL,                -- one of KINDS in memory/search/vector_texts.py
-    view TEXT NOT NULL,                -- what of the row was embedded: 'own', or 'window' with what was said before it
     agent_id TEXT NOT NULL,            -- whose entries or blocks; '' for messages and passages
     audience TEXT NOT NULL,
-    UNIQUE (model_id, kind, view, agent_id, audience)
+    UNIQUE (model_id, kind, agent_id, audience)
 ) STRICT;
 
 CREATE TABLE vectors (
-    id INTEGER PRIMARY KEY,
     space_id INTEGER NOT NULL REFERENCES vector_spaces(id),
-    kind TEXT NOT NULL,
     row INTEGER NOT NULL,              -- messages.id, archival_entries.n, memory_blocks.n, ...
     part INTEGER NOT NULL,             -- long texts are embedded in parts
     bits BLOB NOT NULL,                -- the signs of the vector, by which candidates are found
-    vector BLOB NOT NULL,              -- signed bytes, scaled so that the largest is at one end
+    id INTEGER NOT NULL,               -- of its numbers
+    PRIMARY KEY (space_id, row, part)
+) STRICT, WITHOUT ROWID;
+
+-- Apart from the signs, so that those of many vectors stand together.
+CREATE TABLE vector_numbers (
+    id INTEGER PRIMARY KEY,
+    digits BLOB NOT NULL,              -- the numbers of the vector: see `to_digits` in memory/store/sqlite.py
     tokens BLOB                        -- the signs of the vectors of its words, where the model gives them
 ) STRICT;
-CREATE INDEX vectors_near ON vectors (space_id, row, part, bits);
-CREATE INDEX vectors_row ON vectors (row, kind);
+CREATE TRIGGER vectors_gone AFTER DELETE ON vectors BEGIN
+    DELETE FROM vector_numbers WHERE id = old.id;
+END;
 CREATE TRIGGER vector_spaces_empty AFTER DELETE ON vectors
 WHEN NOT EXISTS (SELECT 1 FROM vectors WHERE space_id = old.space_id) BEGIN
     DELETE FROM vector_spaces WHERE id = old.space_id;
@@ -1399,27 +1412,14 @@ CREATE TRIGGER vectors_message_changed AFTER UPDATE OF content, search_text, spe
 WHEN new.content <> old.content OR new.search_text <> old.search_text OR new.speaker <> old.speaker
     OR new.audience <> old.audience BEGIN
     DELETE FROM vector_queue WHERE kind = 'message' AND row = old.id;
-    DELETE FROM vectors WHERE kind = 'message' AND row IN (old.id,
-        (SELECT id FROM messages WHERE place_id = old.place_id AND id > old.id AND audience = old.audience
-            AND search_text <> '' ORDER BY id LIMIT 1),
-        (SELECT id FROM messages WHERE place_id = old.place_id AND id > old.id AND audience = new.audience
-            AND search_text <> '' ORDER BY id LIMIT 1));
-    INSERT INTO vector_queue (kind, row) SELECT 'message', id FROM messages WHERE search_text <> '' AND id IN (old.id,
-        (SELECT id FROM messages WHERE place_id = old.place_id AND id > old.id AND audience = old.audience
-            AND search_text <> '' ORDER BY id LIMIT 1),
-        (SELECT id FROM messages WHERE place_id = old.place_id AND id > old.id AND audience = new.audience
-            AND search_text <> '' ORDER BY id LIMIT 1))
-        ON CONFLICT DO UPDATE SET failed = 0;
+    DELETE FROM vectors WHERE row = old.id
+        AND space_id IN (SELECT id FROM vector_spaces WHERE kind = 'message' AND audience = old.audience);
+    INSERT INTO vector_queue (kind, row) SELECT 'message', new.id WHERE new.search_text <> '';
 END;
 CREATE TRIGGER vectors_message_gone AFTER DELETE ON messages BEGIN
     DELETE FROM vector_queue WHERE kind = 'message' AND row = old.id;
-    DELETE FROM vectors WHERE kind = 'message' AND row IN (old.id,
-        (SELECT id FROM messages WHERE place_id = old.place_id AND id > old.id AND audience = old.audience
-            AND search_text <> '' ORDER BY id LIMIT 1));
-    INSERT INTO vector_queue (kind, row) SELECT 'message', id FROM messages WHERE id =
-        (SELECT id FROM messages WHERE place_id = old.place_id AND id > old.id AND audience = old.audience
-            AND search_text <> '' ORDER BY id LIMIT 1)
-        ON CONFLICT DO UPDATE SET failed = 0;
+    DELETE FROM vectors WHERE row = old.id
+        AND space_id IN (SELECT id FROM vector_spaces WHERE kind = 'message' AND audience = old.audience);
 END;
 CREATE TRIGGER vectors_entry_new AFTER INSERT ON archival_entries WHEN new.search_text <> '' BEGIN
     INSERT INTO vector_queue (kind, row) VALUES ('entry', new.n) ON CONFLICT DO UPDATE SET failed = 0;
@@ -1430,13 +1430,15 @@ WHEN new.content <> old.content OR new.search_text <> old.search_text OR new.aud
     OR new.agent_id <> old.agent_id OR new.archived_at IS NOT old.archived_at
     OR new.superseded_by IS NOT old.superseded_by BEGIN
     DELETE FROM vector_queue WHERE kind = 'entry' AND row = old.n;
-    DELETE FROM vectors WHERE kind = 'entry' AND row = old.n;
+    DELETE FROM vectors WHERE row = old.n
+        AND space_id IN (SELECT id FROM vector_spaces WHERE kind = 'entry' AND audience = old.audience);
     INSERT INTO vector_queue (kind, row) SELECT 'entry', new.n
         WHERE new.archived_at IS NULL AND new.superseded_by IS NULL AND new.search_text <> '';
 END;
 CREATE TRIGGER vectors_entry_gone AFTER DELETE ON archival_entries BEGIN
     DELETE FROM vector_queue WHERE kind = 'entry' AND row = old.n;
-    DELETE FROM vectors WHERE kind = 'entry' AND row = old.n;
+    DELETE FROM vectors WHERE row = old.n
+        AND space_id IN (SELECT id FROM vector_spaces WHERE kind = 'entry' AND audience = old.audience);
 END;
 CREATE TRIGGER vectors_block_new AFTER INSERT ON memory_blocks WHEN new.deleted_at IS NULL BEGIN
     INSERT INTO vector_queue (kind, row) VALUES ('block', new.n) ON CONFLICT DO UPDATE SET failed = 0;
@@ -1447,43 +1449,50 @@ WHEN new.content <> old.content OR new.profile <> old.profile OR new.label <> ol
     OR new.description <> old.description OR new.audience <> old.audience OR new.agent_id <> old.agent_id
     OR new.deleted_at IS NOT old.deleted_at BEGIN
     DELETE FROM vector_queue WHERE kind = 'block' AND row = old.n;
-    DELETE FROM vectors WHERE kind = 'block' AND row = old.n;
+    DELETE FROM vectors WHERE row = old.n
+        AND space_id IN (SELECT id FROM vector_spaces WHERE kind = 'block' AND audience = old.audience);
     INSERT INTO vector_queue (kind, row) SELECT 'block', new.n WHERE new.deleted_at IS NULL;
 END;
 CREATE TRIGGER vectors_block_gone AFTER DELETE ON memory_blocks BEGIN
     DELETE FROM vector_queue WHERE kind = 'block' AND row = old.n;
-    DELETE FROM vectors WHERE kind = 'block' AND row = old.n;
+    DELETE FROM vectors WHERE row = old.n
+        AND space_id IN (SELECT id FROM vector_spaces WHERE kind = 'block' AND audience = old.audience);
 END;
 CREATE TRIGGER vectors_task_new AFTER INSERT ON tasks WHEN new.search_text <> '' BEGIN
     INSERT INTO vector_queue (kind, row) VALUES ('task', new.id) ON CONFLICT DO UPDATE SET failed = 0;
 END;
 CREATE TRIGGER vectors_task_changed AFTER UPDATE OF title, notes, audience ON tasks
 WHEN new.title <> old.title OR new.notes <> old.notes OR new.audience <> old.audience BEGIN
-    DELETE FROM vectors WHERE kind = 'task' AND row = old.id;
+    DELETE FROM vectors WHERE row = old.id
+        AND space_id IN (SELECT id FROM vector_spaces WHERE kind = 'task' AND audience = old.audience);
     INSERT INTO vector_queue (kind, row) VALUES ('task', new.id) ON CONFLICT DO UPDATE SET failed = 0;
 END;
 CREATE TRIGGER vectors_task_gone AFTER DELETE ON tasks BEGIN
     DELETE FROM vector_queue WHERE kind = 'task' AND row = old.id;
-    DELETE FROM vectors WHERE kind = 'task' AND row = old.id;
+    DELETE FROM vectors WHERE row = old.id
+        AND space_id IN (SELECT id FROM vector_spaces WHERE kind = 'task' AND audience = old.audience);
 END;
 CREATE TRIGGER vectors_passage_new AFTER INSERT ON file_passages
 WHEN new.search_text <> '' AND (SELECT embedding_model FROM folders WHERE id = new.folder_id) IS NOT 'none' BEGIN
     INSERT INTO vector_queue (kind, row) VALUES ('passage', new.n) ON CONFLICT DO UPDATE SET failed = 0;
 END;
 CREATE TRIGGER vectors_passage_changed AFTER UPDATE OF audience ON file_passages WHEN new.audience <> old.audience BEGIN
-    DELETE FROM vectors WHERE kind = 'passage' AND row = old.n;
+    DELETE FROM vectors WHERE row = old.n
+        AND space_id IN (SELECT id FROM vector_spaces WHERE kind = 'passage' AND audience = old.audience);
     INSERT INTO vector_queue (kind, row)
     SELECT 'passage', new.n FROM folders WHERE id = new.folder_id AND embedding_model <> 'none'
     ON CONFLICT DO UPDATE SET failed = 0;
 END;
 CREATE TRIGGER vectors_passage_gone AFTER DELETE ON file_passages BEGIN
     DELETE FROM vector_queue WHERE kind = 'passage' AND row = old.n;
-    DELETE FROM vectors WHERE kind = 'passage' AND row = old.n;
+    DELETE FROM vectors WHERE row = old.n
+        AND space_id IN (SELECT id FROM vector_spaces WHERE kind = 'passage' AND audience = old.audience);
 END;
 CREATE TRIGGER vectors_folder_changed AFTER UPDATE OF embedding_model ON folders
 WHEN new.embedding_model <> old.embedding_model BEGIN
     DELETE FROM vector_queue WHERE kind = 'passage' AND row IN (SELECT n FROM file_passages WHERE folder_id = new.id);
-    DELETE FROM vectors WHERE kind = 'passage' AND row IN (SELECT n FROM file_passages WHERE folder_id = new.id);
+    DELETE FROM vectors WHERE row IN (SELECT n FROM file_passages WHERE folder_id = new.id)
+        AND space_id IN (SELECT id FROM vector_spaces WHERE kind = 'passage');
     INSERT INTO vector_queue (kind, row) SELECT 'passage', n FROM file_passages
     WHERE folder_id = new.id AND search_text <> '' AND new.embedding_model <> 'none';
 END;
