@@ -73,9 +73,9 @@ class App(Struct, frozen=True):
                 router.supervisor.keep(name, work)
             async with server.serve(shared.folder, self.handlers()):
                 await until()
-            for front in self.fronts:
-                front.pause()
-            finishing = (front.finish(_END_SECONDS) for front in self.fronts)
+            for pause in filter(None, (front.pause for front in self.fronts)):
+                pause()
+            finishing = (front.finish(_END_SECONDS) for front in self.fronts if front.finish)
             ending = (router.drain(_END_SECONDS), shared.constellations.hurry(), *finishing)
             await asyncio.gather(*filter(None, (router.supervisor.once("end", work) for work in ending)))
             router.stop()

@@ -255,10 +255,6 @@ class Readiness(Struct, frozen=True):
     words: str = ""
 
 
-async def _at_once(_seconds: float) -> None:
-    """For a source without work that has to be finished."""
-
-
 class Front(Struct, frozen=True):
     """A source and its endpoint; `pause` stops the source from receiving while the endpoint still sends.
 
@@ -268,8 +264,10 @@ class Front(Struct, frozen=True):
 
     source: Source
     endpoint: Endpoint
-    pause: Callable[[], None] = lambda: None
-    finish: Callable[[float], Coroutine[Any, Any, None]] = _at_once
+    pause: Callable[[], None] | None
+    """None if the source receives only what a request brings, and requests are no longer answered then."""
+    finish: Callable[[float], Coroutine[Any, Any, None]] | None
+    """None if there is no such work."""
     readiness: Callable[[], Readiness] = lambda: Readiness(ready=True)
     read_back: Callable[[], None] | None = None
     words: Mapping[str, Callable[[], str]] = field(default_factory=dict)

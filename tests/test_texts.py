@@ -32,6 +32,7 @@ from sources.base import DeliveryFailed
 from sources.discord.command_tree import CatalogTranslator, mark
 from sources.discord.settings import DiscordSettings
 from tests.bot.services.calling import registry
+from tests.sources.running import NOTHING_DECIDED
 from texts import TextError, _, gettext_lazy, language_of, ngettext, read_on, reading, speak, speaking
 
 MESSAGES = [each for each in text_catalog.template() if each.id]
@@ -338,7 +339,7 @@ async def test_discord_is_told_descriptions_in_german_and_japanese_and_english_n
 
     async with discord.Client(intents=discord.Intents.none()) as client:
         tree: app_commands.CommandTree[discord.Client] = app_commands.CommandTree(client)
-        made = Commands(registry(), titles(), DiscordSettings(SecretStr("token"), None))
+        made = Commands(registry(), titles(), DiscordSettings(SecretStr("token"), NOTHING_DECIDED))
         command = made.command("approve", operations_of(services())["approve"])
         tree.add_command(command)
         texts._catalog.cache_clear()

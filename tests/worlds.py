@@ -287,7 +287,7 @@ class Run:
             raise AssertionError(f"{agent.name} has no model for this")
 
         means = UpkeepDeps(Background(nobody, Budgets(), service.clock, str, 180), DreamSettings(), Path("directives"))
-        dreaming = DreamRun(service.database, means)
+        dreaming = DreamRun(service.database, means, lambda: False)
         await dreaming.run()
         await service.write(self._link)
         return Dreams(service.database, service.approvals.people, service.clock, dreaming, lambda: None)
@@ -305,7 +305,7 @@ class Run:
         service, self.service.clock.now = self.service, NOON + timedelta(days=2)
         turn_deps = service.runtime.turn_deps
         await service.write(lambda tx: activity.deactivate_idle(tx, NOON + timedelta(hours=3)))
-        told = SummaryJob(Background.of(turn_deps), "UTC")
+        told = SummaryJob(Background.of(turn_deps), "UTC", lambda: False)
         await told.agents(service.database, NOON + timedelta(hours=3))
         await told.days(service.database, service.clock.now)
 

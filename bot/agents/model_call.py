@@ -53,9 +53,9 @@ class TurnControl(Struct, eq=False):
     that ends the turn.
     """
 
-    added: asyncio.Event = field(default_factory=asyncio.Event)
-    ending: Callable[[], None] = lambda: None
-    over: Callable[[Rows], None] = lambda _rows: None
+    added: asyncio.Event
+    ending: Callable[[], None]
+    over: Callable[[Rows], None]
     streams: bool = False
     stopping: bool = False
     """Return at the next stored step."""

@@ -60,6 +60,7 @@ def connect(served: ServedConstellations) -> Front:
         source,
         source.endpoint,
         source.pause,
+        None,
         readiness=lambda: source.readiness,
         words={NAME: lambda: "; ".join(filter(None, (_words(source), accounts.state(NAME))))},
         handlers=account.handlers(),

@@ -203,7 +203,7 @@ class ConversationWorker:
 
     async def _listen(self, turn: TurnId) -> bool:
         """When nobody waits for an answer, let a member that only listens read what was answered."""
-        control = TurnControl()
+        control = TurnControl(asyncio.Event(), self._ending, self._over)
         self._control, self._turn = control, turn
         control.stopping = self._stopping
         try:

@@ -186,7 +186,7 @@ class _Maker:
         routing, embedding = await self._routing(), shared.embedders.of(self.database)
         screen = TerminalEndpoint(shared.journal, shared.clock)
         terminal = TerminalSource(config.constellation.owner, shared.clock), screen
-        fronts = Front(*terminal), *self.served.fronts
+        fronts = Front(*terminal, pause=None, finish=None), *self.served.fronts
         endpoints = {front.source.name: front.endpoint for front in fronts}
         turn_deps = _turn_deps(shared, self.events, embedding, endpoints)
         compactor = Compactor(self.database, turn_deps)

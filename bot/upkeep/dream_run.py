@@ -54,7 +54,7 @@ class DreamRun:
 
     database: Database
     deps: UpkeepDeps
-    busy: Callable[[], bool] = lambda: False
+    busy: Callable[[], bool]
     _alone: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
 
     @property

@@ -75,7 +75,7 @@ class ExpansionJob(Struct, frozen=True):
     """Expands entries. While `busy`, people are being answered."""
 
     deps: UpkeepDeps
-    busy: Callable[[], bool] = lambda: False
+    busy: Callable[[], bool]
 
     def kinds(self) -> Kinds:
         return {EXPAND: WorkJob(self.fire)}

@@ -186,7 +186,7 @@ class SummaryJob(Struct, frozen=True):
 
     background: Background
     zone: str
-    busy: Callable[[], bool] = lambda: False
+    busy: Callable[[], bool]
     enabled: bool = True
 
     def kinds(self) -> Kinds:

@@ -64,10 +64,10 @@ class StoredDecisions(Struct, frozen=True):
     `rules` is by "discord:<user>", `role_subject` and `guild_subject`.
     """
 
-    rules: Mapping[str, Rule] = field(default_factory=dict)
-    modes: Mapping[str, str] = field(default_factory=dict)
+    rules: Mapping[str, Rule]
+    modes: Mapping[str, str]
     """By "discord:<channel, category or guild>"."""
-    alone: Callable[[PersonId], Sequence[Audience]] = lambda _person: ()
+    alone: Callable[[PersonId], Sequence[Audience]]
     """The audiences of a person's other accounts, whose messages that person knows, too."""
 
     def says(self, rule: Rule, person: int, roles: Iterable[int] = ()) -> bool:
@@ -83,6 +83,7 @@ class DiscordSettings(Struct, frozen=True):
     """
 
     token: SecretStr
+    decided: StoredDecisions
     owner_id: int | None = None
     default_mode: Mode = Mode.MENTION
     modes: Mapping[int, Mode] = field(default_factory=dict)
@@ -102,7 +103,6 @@ class DiscordSettings(Struct, frozen=True):
     """How long Discord may take from the login to READY."""
     resume_seconds: float = 60
     """How long the library may try to resume a broken session."""
-    decided: StoredDecisions = field(default_factory=StoredDecisions)
 
     def mode(self, chain: tuple[int, ...]) -> Mode:
         """The mode of a place with these ids, narrowest first; for each, decisions by command come first."""

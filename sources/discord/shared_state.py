@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol, TypeAlias
 
@@ -10,7 +10,7 @@ import discord
 from msgspec import Struct
 
 from memory.queue.missed_messages import Gap, Span
-from memory.store.clock import Clock, utc_now
+from memory.store.clock import Clock
 from memory.store.ids import PersonId, PlaceId
 from memory.store.recent_values import RecentValues
 from sources.base import UnknownPerson
@@ -73,21 +73,21 @@ class Wiring:
     gaps: GapStore
     listens_from: Callable[[], Awaitable[int | None]]
     commands: Commands
-    on_ready: Callable[[str], None] = lambda _: None
-    reachable: Callable[[], None] = lambda: None
-    gave_up: Callable[[int], Awaitable[None]] = field(kw_only=True)
+    on_ready: Callable[[str], None]
+    reachable: Callable[[], None]
+    gave_up: Callable[[int], Awaitable[None]]
     """Tell the owner that something in a channel could not be handled, despite retries."""
-    ignored: Callable[[PersonId], bool] = field(kw_only=True)
+    ignored: Callable[[PersonId], bool]
     """Whether nothing that a person writes may be stored or answered."""
-    unknown_wrote: Callable[[UnknownPerson], None] = lambda _unknown: None
+    unknown_wrote: Callable[[UnknownPerson], None]
     """Gets people who wrote directly without being let in, and where."""
-    types: Callable[[PlaceId, PersonId], None] = lambda _place, _person: None
+    types: Callable[[PlaceId, PersonId], None]
     """Called when somebody types; `spoke` when they have sent it."""
-    spoke: Callable[[PlaceId, PersonId], None] = lambda _place, _person: None
-    silence: Callable[[], str] = lambda: ""
+    spoke: Callable[[PlaceId, PersonId], None]
+    silence: Callable[[], str]
     """Why nobody is answered at the moment, in a word that the bot's presence shows to everybody; else empty."""
-    clock: Clock = utc_now
-    paused: Callable[[], bool] = field(kw_only=True)
+    clock: Clock
+    paused: Callable[[], bool]
     """Whether receiving is paused; `read_back` is called when the pause ends."""
 
 

@@ -167,7 +167,7 @@ def make_kit(model: Model, endpoint: Endpoint, watch: turn_events.Watch = unwatc
 
     return TurnDeps(
         model=choose,
-        tools=make_tools({SOURCE: endpoint}),
+        tools=make_tools({SOURCE: endpoint}, selves=lambda person: (person,), foreign=lambda _agent: ()),
         endpoints={SOURCE: endpoint},
         redact=Redactor(()).text,
         clock=utc_now,

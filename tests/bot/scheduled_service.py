@@ -141,7 +141,7 @@ async def scheduled_service(
     async with running(folder, setting) as service:
         clock = service.clock
         turn_deps = service.runtime.turn_deps
-        summaries = SummaryJob(Background.of(turn_deps), zone)
+        summaries = SummaryJob(Background.of(turn_deps), zone, lambda: False)
         runner = service.runner({**Housekeeping().kinds(), **summaries.kinds()})
         kept = [each for each in built_in_jobs(zone) if each.kind in jobs]
         schedule = service.schedule(runner, kept, lambda tx, now: sleeptime_triggers.plan(tx, zone, now))

@@ -398,7 +398,7 @@ def _config(folder: Path, name: str, setting: Setting) -> Config:
 def _deps(setting: Setting, platform: Platform, events: list[TurnEvent], compactors: list[Compactor]) -> TurnDeps:
     """The parts of a turn; whoever is in `compactors` when something happens is told of it and asked."""
     endpoints = {SOURCE: platform, "bluesky": platform}
-    make = make_tools(endpoints, foreign=setting.mcp.tools)
+    make = make_tools(endpoints, selves=lambda person: (person,), foreign=setting.mcp.tools)
 
     async def choose(agent: Agent) -> Model:
         setting.asked.append(agent)

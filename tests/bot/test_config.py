@@ -25,6 +25,7 @@ from bot.interfaces.discord import frontend
 from bot.services.memory.block_settings import CreateBlock
 from memory.blocks import BlockType, Permission
 from sources.discord.settings import Direct, Mode
+from tests.sources.running import NOTHING_DECIDED
 from texts import speaking
 
 ROOT = Path(__file__).parents[2]
@@ -432,7 +433,7 @@ def other(value: Any) -> Any:
 
 def arrived(source: str, config: Config) -> dict[str, object]:
     if source == "discord":
-        return asdict(frontend.settings_of(config))
+        return asdict(frontend.settings_of(config, NOTHING_DECIDED))
     settings = bluesky.settings_of(config)
     return {**asdict(settings), **asdict(settings.filters)}
 

@@ -13,13 +13,16 @@ from pydantic import SecretStr
 
 from memory.queue.missed_messages import Gap, Span
 from memory.queue.notifications import Notification
+from memory.store.clock import utc_now
 from memory.store.ids import PersonId, PlaceId
 from sources.discord.command_tree import Commands, Install, mark
 from sources.discord.message_sender import DiscordEndpoint
-from sources.discord.settings import DiscordSettings
+from sources.discord.settings import DiscordSettings, StoredDecisions
 from sources.discord.shared_state import StoredMessage, Wiring
 from sources.discord.source import DiscordSource
 from tests.wire.discord import DiscordServer, GuildChannel, Person, Role
+
+NOTHING_DECIDED = StoredDecisions({}, {}, lambda _person: ())
 
 
 @dataclass
@@ -178,8 +181,8 @@ def joins(general: GuildChannel, name: str, *roles: Role, shown: str | None = No
 
 
 def settings_for(server: DiscordServer, **changes: Any) -> DiscordSettings:
-    plain: dict[str, Any] = {"token": SecretStr(server.token), "ready_seconds": 0.1, "earlier_lines": 0}
-    return DiscordSettings(**(plain | changes))
+    plain: dict[str, Any] = {"decided": NOTHING_DECIDED, "ready_seconds": 0.1, "earlier_lines": 0}
+    return DiscordSettings(SecretStr(server.token), **(plain | changes))
 
 
 @contextlib.asynccontextmanager
@@ -190,6 +193,7 @@ async def connected(server: DiscordServer, ear: Ear | None = None, **changes: An
         ear.last_seen, ear.recently_stored, ear.never_wrote, ear.gaps, ear.starts_from, ear.commands,
         on_ready=lambda _: ear.ready.set(), reachable=ear.is_reached, gave_up=ear.gave_up,
         ignored=lambda person: person in ear.ignored, paused=lambda: ear.paused, silence=lambda: ear.silence,
+        unknown_wrote=lambda _: None, types=lambda *_: None, spoke=lambda *_: None, clock=utc_now,
     )  # fmt: skip
     source = DiscordSource(settings_for(server, **changes), wiring)
     with server.patched():

@@ -10,12 +10,13 @@ from memory.people.admission_and_pairing import Rule
 from memory.people.audience import OWNER, channel_audience, guild_audience, person_audience
 from memory.queue.notifications import Kind
 from memory.store.ids import text_mark
+from memory.store.records import replace
 from sources.attachments import NEITHER
 from sources.base import PlaceKind
 from sources.discord.places import guild_id, person_id, place_id
-from sources.discord.settings import Mode, People, StoredDecisions, role_subject
+from sources.discord.settings import Mode, People, role_subject
 from sources.discord.shared_state import StoredMessage
-from tests.sources.running import Ear, connected, home, joins
+from tests.sources.running import NOTHING_DECIDED, Ear, connected, home, joins
 from tests.wire import until
 from tests.wire.discord.messages import Upload
 from tests.wire.discord.server import DiscordServer
@@ -365,7 +366,7 @@ async def test_read_back_knows_roles_that_history_does_not_tell(server: DiscordS
         await person.say(general, f"<@bot> {person.username} while you were away")
     general.guild.remove(left)
     deny = People(roles=frozenset({rogues.id} if denies else ()))
-    decided = StoredDecisions(rules={role_subject(cooks.id): Rule.ALLOW})
+    decided = replace(NOTHING_DECIDED, rules={role_subject(cooks.id): Rule.ALLOW})
     async with connected(server, ear, deny=deny, decided=decided):
         await ana.say(general, "<@bot> live")
         heard = await ear.wait(2 if denies else 4)

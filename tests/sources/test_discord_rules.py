@@ -33,6 +33,7 @@ from sources.discord.places import (
     user_number,
 )
 from sources.discord.settings import Direct, DiscordSettings, Mode, People, StoredDecisions
+from tests.sources.running import NOTHING_DECIDED
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ME, ANA, OZ = 1, 2, 3
@@ -42,7 +43,7 @@ OWN, PARENT = channel_audience(place_id(THREAD)), channel_audience(place_id(CHAN
 
 
 def settings(**changes: Any) -> DiscordSettings:
-    return replace(DiscordSettings(SecretStr("secret"), owner_id=OZ), **changes)
+    return replace(DiscordSettings(SecretStr("secret"), NOTHING_DECIDED, OZ), **changes)
 
 
 def info(**changes: Any) -> ChannelInfo:
@@ -129,7 +130,7 @@ PLAIN = Author(ANA, "Ana")
 
 
 def decided(subject: str, rule: Rule = Rule.ALLOW) -> StoredDecisions:
-    return StoredDecisions({subject: rule})
+    return replace(NOTHING_DECIDED, rules={subject: rule})
 
 
 LET_IN, SHUT_OUT = decided(person_id(ANA)), decided(person_id(ANA), Rule.DENY)

@@ -54,9 +54,9 @@ _NOTICES = Notices(PLACE.id)
 def make_tools(
     endpoints: Mapping[str, Endpoint],
     *more: Tool,
+    selves: Selves,
+    foreign: Callable[[Agent], Iterable[Tool]],
     zone: str = "UTC",
-    selves: Selves = lambda person: (person,),
-    foreign: Callable[[Agent], Iterable[Tool]] = lambda _agent: (),
     recall: Tool = _RECALL,
     notices: Notices = _NOTICES,
 ) -> Callable[[Agent], Toolset]:

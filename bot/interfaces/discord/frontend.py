@@ -27,7 +27,6 @@ from bot.services.system.missed_messages import Gaps, HeardPlaces
 from memory.people.admission_and_pairing import Rule
 from memory.store.faults import commit_point
 from memory.store.ids import PersonId, PlaceId, text_mark
-from memory.store.records import replace
 from sources.base import Front
 from sources.discord.cards import FORM
 from sources.discord.command_tree import Commands as Offered
@@ -87,9 +86,8 @@ def connect(served: ServedConstellations) -> Front:
         spoke=shared.typing.spoke,
         silence=functools.partial(_silence, shared),
     )
-    settings = replace(
-        settings_of(config), decided=StoredDecisions(access.rules, accounts.modes, shared.audience.other_audiences)
-    )
+    decided = StoredDecisions(access.rules, accounts.modes, shared.audience.other_audiences)
+    settings = settings_of(config, decided)
     source = DiscordSource(settings, wiring)
     words = {"discord": lambda: "; ".join(filter(None, (source.words, accounts.state("discord"))))}
     return Front(
@@ -151,12 +149,12 @@ def _persons(rules: Mapping[str, Rule], rule: Rule) -> list[int]:
     return [int(number) for number, found in numbers if number.isdecimal() and found is rule]
 
 
-def settings_of(config: Config) -> DiscordSettings:
-    """The source's settings from the configuration. Raises ValueError without a token."""
+def settings_of(config: Config, decided: StoredDecisions) -> DiscordSettings:
+    """The source's settings from the configuration and by command. Raises ValueError without a token."""
     if config.discord_token is None:
         raise ValueError("DISCORD_TOKEN is not set")
     same = config.discord.as_fields_of(DiscordSettings)
     # In a group of several agents, each message shows the agent's name, which takes some of its length.
     same["show_names"] = config.discord.show_names or any(len(group.members) > 1 for group in config.groups)
     owner = int(config.discord_owner) if config.discord_owner else None
-    return DiscordSettings(token=config.discord_token, owner_id=owner, **same)
+    return DiscordSettings(config.discord_token, decided, owner, **same)

@@ -84,7 +84,7 @@ class WebParts(Struct, frozen=True):
         listen = config.web.server.listen
         listening = WebState(listen, problem="" if listen else _OFF) if wanted else WebState("", problem=_NOT_WANTED)
         source = ApiSource(PERSON, config.constellation.owner or local_name(), clock)
-        return cls(Front(source, ApiEndpoint(), words={_DASHBOARD: listening.words}), source, listening)
+        return cls(Front(source, ApiEndpoint(), None, None, words={_DASHBOARD: listening.words}), source, listening)
 
 
 class WebServer(Struct, frozen=True):

@@ -129,7 +129,12 @@ class _Demo(Struct, frozen=True):
     agenda: list[dict[str, str]]
 
 
-_TOOLS = make_tools({}, *web_tools(Web(fetch=True, search="http://127.0.0.1")))
+_TOOLS = make_tools(
+    {},
+    *web_tools(Web(fetch=True, search="http://127.0.0.1")),
+    selves=lambda person: (person,),
+    foreign=lambda _agent: (),
+)
 
 
 def write_demo(tx: Tx, now: datetime) -> None:

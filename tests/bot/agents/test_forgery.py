@@ -444,7 +444,8 @@ def test_every_operation_of_every_tool_is_an_entrance_above_or_is_excused() -> N
     agent = Agent(AgentId("agt_1"), "Carina", "", "", "", names, files="read_write")
     tried = {(name, given.get("operation", "")) for name, given in (*STORES, *READS)}
     platform = Platform(MovableClock())
-    offered = make_tools({SOURCE: platform, "bluesky": platform})(agent).tools
+    endpoints = {SOURCE: platform, "bluesky": platform}
+    offered = make_tools(endpoints, selves=lambda person: (person,), foreign=lambda _agent: ())(agent).tools
     assert {*names, "more_tools"} == {*offered}
     left = {
         (name, operation)

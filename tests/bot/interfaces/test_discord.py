@@ -27,6 +27,7 @@ from sources.discord.settings import DiscordSettings
 from tests.bot.services.calling import registry
 from tests.captured_logs import capture_logs
 from tests.gallery import collect, words_of
+from tests.sources.running import NOTHING_DECIDED
 from tests.wire.discord import Message
 from texts import _, reading, slash_names, speaking
 
@@ -43,7 +44,7 @@ def every() -> Registry:
 
 async def told() -> list[dict[str, Any]]:
     tree = app_commands.CommandTree[Any](discord.Client(intents=discord.Intents.none()))
-    Commands(every(), titles(), DiscordSettings(token=SecretStr("none"))).install(tree)
+    Commands(every(), titles(), DiscordSettings(SecretStr("none"), NOTHING_DECIDED)).install(tree)
     return [await each.get_translated_payload(tree, CatalogTranslator()) for each in tree.get_commands()]
 
 

@@ -110,7 +110,7 @@ async def side(tmp_path: Path) -> AsyncIterator[Side]:
 async def serving(folder: Path) -> AsyncIterator[Side]:
     config = load_config({"CARINA_HOME": str(folder), "EMBEDDING_MODEL": "none"}, folder)
     platform = Platform(MovableClock(utc_now()))
-    front = Front(Silent(), platform)
+    front = Front(Silent(), platform, None, None)
 
     async def tell(name: str, error: Exception) -> None:
         raise AssertionError(f"{name}: {error!r}")

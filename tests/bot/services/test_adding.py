@@ -30,6 +30,7 @@ from bot.services.results import Sentence
 from memory.store.ids import PersonId
 from sources.discord.settings import DiscordSettings
 from tests.bot.services.calling import registry, somebody
+from tests.sources.running import NOTHING_DECIDED
 
 ROOT = Path(__file__).parents[3]
 
@@ -223,7 +224,9 @@ def test_the_command_line_asks_whether_it_is_meant(tmp_path: Path, monkeypatch: 
 async def test_discord_has_it_with_its_own_lists_and_labels_of_choices() -> None:
     async with discord.Client(intents=discord.Intents.none()) as client:
         tree = app_commands.CommandTree(client)
-        slash.Commands(registry(Folders()), Folders.titles, DiscordSettings(SecretStr("token"), None)).install(tree)
+        slash.Commands(
+            registry(Folders()), Folders.titles, DiscordSettings(SecretStr("token"), NOTHING_DECIDED)
+        ).install(tree)
         above = tree.get_command("admin")
         assert isinstance(above, app_commands.Group), "who gives something secretly is an admin"
         (group,) = above.to_dict(tree)["options"]

@@ -455,7 +455,8 @@ async def test_a_turn_that_spoke_elsewhere_before_its_person_was_erased_ends(ser
 async def test_an_answer_that_was_ready_when_it_was_to_begin_again_is_not_given(service: Service) -> None:
     await begun(service, f"Ann said {WORD}", said("what did she say?", 2, speaker=BOB))
     (turn,) = await service.column("SELECT id FROM turns")
-    runner = TurnRunner(service.database, service.runtime.turn_deps, turn, TurnControl())
+    control = TurnControl(asyncio.Event(), lambda: None, lambda _rows: None)
+    runner = TurnRunner(service.database, service.runtime.turn_deps, turn, control)
     material, _move, _more = await service.database.read(runner._look)
     await asked(service, "erase")
     assert not await runner._finish(f"Ann said {WORD}", material)

@@ -26,6 +26,7 @@ from memory.store.records import replace
 from sources.discord.settings import DiscordSettings
 from tests.bot.services.calling import NOW, registry, somebody
 from tests.service.discord.test_rights import EVERYBODY, RIGHTS, commands_of
+from tests.sources.running import NOTHING_DECIDED
 
 ANN = PersonId("discord:1")
 OPERATIONS = operations_of(services())
@@ -89,7 +90,7 @@ async def test_discord_takes_the_commands() -> None:
     """One option over a limit, and Discord takes none of the commands."""
     async with discord.Client(intents=discord.Intents.none()) as client:
         tree = app_commands.CommandTree(client)
-        made = Commands(registry(), titles(), DiscordSettings(SecretStr("token"), None))
+        made = Commands(registry(), titles(), DiscordSettings(SecretStr("token"), NOTHING_DECIDED))
         offered = [each for each in OPERATIONS.values() if Via.DISCORD in each.via]
         shown = [made.command(declared.words[-1], declared).to_dict(tree) for declared in offered]
     for command in shown:

@@ -113,7 +113,7 @@ async def ground(
             return model
 
         deps = UpkeepDeps(Background(choose, kept, clock, str, 180), given, folder / "directives")
-        kinds = ExpansionJob(deps).kinds()
+        kinds = ExpansionJob(deps, lambda: False).kinds()
         runner = Runner(service.constellations, alike(service.constellations, kinds), clock, lambda _id: None, str)
         yield Harness(service, Scene(service), model, runner)
 

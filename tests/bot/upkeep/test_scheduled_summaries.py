@@ -242,11 +242,11 @@ async def test_people_are_answered_before_anything_is_told(tmp_path: Path) -> No
             asked.append(bool(model.told))
             return busy.pop(0) if busy else False
 
-        telling = SummaryJob(Background.of(turn_deps), "UTC", busy=is_busy)
+        telling = SummaryJob(Background.of(turn_deps), "UTC", is_busy)
         await live.service.write(lambda tx: tx.run("UPDATE agent_presence SET active = 0"))
         assert await telling.agents(live.service.database, live.service.clock()) == "1 created (Carina)"
         assert asked == [False] * 3
-        switched_off = SummaryJob(Background.of(turn_deps), "UTC", enabled=False)
+        switched_off = SummaryJob(Background.of(turn_deps), "UTC", is_busy, enabled=False)
         assert "turned off" in await switched_off.days(live.service.database, live.service.clock())
 
 

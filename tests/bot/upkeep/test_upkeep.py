@@ -51,7 +51,7 @@ class Harness:
         self.service = service
         self.model = model
         self.deps = deps
-        self.dreaming = DreamRun(service.database, deps)
+        self.dreaming = DreamRun(service.database, deps, lambda: False)
         people = service.approvals.people
         self._registry = registry(
             Dreams(service.database, people, service.clock, self.dreaming, lambda: None), people=people

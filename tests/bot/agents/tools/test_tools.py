@@ -157,7 +157,9 @@ async def test_what_is_said_is_split_as_much_as_its_place_needs(
 def toolset(*enabled: str) -> Toolset:
     agent = Agent(AgentId("a"), "A", "", "", "", enabled)
     platform, web = Platform(MovableClock()), web_tools(Web(fetch=True, search="http://127.0.0.1"))
-    return make_tools({SOURCE: platform, "bluesky": platform}, EmergencyHaltTool(None), *web)(agent)
+    endpoints = {SOURCE: platform, "bluesky": platform}
+    more = EmergencyHaltTool(None), *web
+    return make_tools(endpoints, *more, selves=lambda person: (person,), foreign=lambda _agent: ())(agent)
 
 
 def test_each_tool_has_a_name_for_people() -> None:
