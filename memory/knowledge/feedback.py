@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from memory.knowledge.items import By, Kind
 from memory.people.audience import Audience, Trust
+from memory.people.hidden_people import shown
 from memory.store.clock import to_text
 from memory.store.database import Rows, Tx
 from memory.store.ids import AgentId, MessageId, PersonId, PlaceId, TurnId
@@ -111,7 +112,7 @@ def corrections(rows: Rows, agent: AgentId, limit: int) -> list[Correction]:
     """Corrections of an agent that no pass has processed, oldest first, without those taken back."""
     return _given.all(
         rows,
-        """SELECT f.id, f.agent_id, f.person_id, s.message_id, f.audience, f.trust, m.content,
+        f"""SELECT f.id, f.agent_id, f.person_id, s.message_id, f.audience, f.trust, m.content,
              (SELECT b.content FROM messages b WHERE b.place_id = m.place_id AND b.id < m.id AND b.role = 'user'
                 AND b.person_id = m.person_id AND b.audience = m.audience AND b.deleted_at IS NULL
                 ORDER BY b.id DESC LIMIT 1) AS before
@@ -119,7 +120,8 @@ def corrections(rows: Rows, agent: AgentId, limit: int) -> list[Correction]:
            LEFT JOIN dream_marks k ON k.pass = 'lessons' AND k.agent_id = f.agent_id AND k.audience = f.audience
              AND k.trust = f.trust
            WHERE f.agent_id = ? AND f.kind = 'signal' AND f.key = 'correction' AND f.id > coalesce(k.mark, 0)
-             AND m.deleted_at IS NULL AND m.audience = f.audience AND f.person_id IS NOT NULL ORDER BY f.id LIMIT +?""",
+             AND m.deleted_at IS NULL AND m.audience = f.audience AND f.person_id IS NOT NULL AND {shown("m")}
+           ORDER BY f.id LIMIT +?""",
         (agent, limit),
     )
 

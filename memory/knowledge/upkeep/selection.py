@@ -19,6 +19,7 @@ from memory.knowledge.feedback import unquoted
 from memory.knowledge.upkeep.planned_changes import MergeGroup, Part, Pass, kin_of
 from memory.knowledge.upkeep.run_records import mark_of
 from memory.people.audience import Audience, Scope, Trust
+from memory.people.hidden_people import shown
 from memory.queue.messages import COLUMNS, Message, to_message
 from memory.search import vectors
 from memory.search.embedding.base import Vector
@@ -199,7 +200,7 @@ _MOST_READ, _MOST_SHOWN = 1_000, 120
 def sayings(rows: Rows, agent: AgentId, now: datetime) -> Mapping[Part, Sequence[Message]]:
     """Recent messages to an agent, without quotes, by part, oldest first; only parts with something new."""
     sql = f"""SELECT {COLUMNS} FROM messages WHERE role = 'user' AND person_id IS NOT NULL AND deleted_at IS NULL
-              AND EXISTS (SELECT 1 FROM turns t WHERE t.id = batch_id AND t.agent_id = ?) AND created_at >= ?
+              AND {shown("messages")} AND EXISTS (SELECT 1 FROM turns t WHERE t.id = batch_id AND t.agent_id = ?) AND created_at >= ?
               ORDER BY id DESC LIMIT +?"""
     parts: dict[Part, list[Message]] = {}
     for message in map(to_message, rows.all(sql, (agent, now - REACH, _MOST_READ))):

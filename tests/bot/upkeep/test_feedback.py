@@ -7,7 +7,9 @@ import pytest
 
 from bot.errors import UserError
 from memory.knowledge import entries, feedback
+from memory.people import hidden_people
 from memory.people.audience import Audience, Scope, person_audience
+from memory.people.hidden_people import HiddenReason
 from memory.queue.notifications import Kind
 from tests.bot.parts import ANN, BOB, HALL, ScriptedModel, call, channel, deleted, direct, said, says, told
 from tests.bot.services.calling import somebody
@@ -253,6 +255,15 @@ async def test_what_is_sensitive_is_used_only_when_its_person_said_yes(tmp_path:
             await g.call("allow", bob, entry=waits["id"])
         await g.call("allow", hers, entry=waits["id"])
         assert await inferred(g) == [words]
+
+
+async def test_nothing_is_learned_from_what_somebody_said_before_they_opted_out(tmp_path: Path) -> None:
+    async with ground(tmp_path, otherwise=answers(), preferences=True) as g:
+        await corrected(g, "No, never speak of my quetzal")
+        at = g.service.clock()
+        await g.service.write(lambda tx: hidden_people.note(tx, ANN.id, HiddenReason.CHOICE, at, holds=True))
+        await g.run()
+    assert "quetzal" not in "".join(map(told, g.model.requests))
 
 
 async def test_quoted_words_and_our_own_are_no_evidence(tmp_path: Path) -> None:
