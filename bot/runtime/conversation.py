@@ -81,6 +81,7 @@ class ConversationWorker:
     ) -> None:
         self._db = database
         self._place, self._group = conversation
+        self._places = ((place_source(self._place), self._place),)
         self._deliver = deliver
         self._deps = turn_deps
         self._retry_policy = retry_policy
@@ -156,7 +157,7 @@ class ConversationWorker:
         self._next = self._ahead(rows)
 
     def _say(self) -> None:
-        self._deliver(((place_source(self._place), self._place),), ())
+        self._deliver(self._places, ())
 
     async def _look_and_begin(self) -> _Backlog:
         """What waits; if possible its turn begins in the same commit, usually the one that stored the row."""

@@ -130,7 +130,7 @@ class Language:
     def clean(self, text: str) -> str:
         """The beginning of a message without control characters, and with omitted letters restored."""
         part = text[: LONGEST + 1].replace("’", "'")
-        part = "".join(" " if unicodedata.category(c)[0] == "C" and c not in "\n\u200d" else c for c in part)
+        part = "".join([" " if unicodedata.category(c)[0] == "C" and c not in "\n\u200d" else c for c in part])
         return self.rewrite("spell", self.rewrite("address", part.strip()))
 
     def sentences(self, text: str) -> Iterator[str]:

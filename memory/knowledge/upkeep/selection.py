@@ -200,7 +200,8 @@ _MOST_READ, _MOST_SHOWN = 1_000, 120
 def sayings(rows: Rows, agent: AgentId, now: datetime) -> Mapping[Part, Sequence[Message]]:
     """Recent messages to an agent, without quotes, by part, oldest first; only parts with something new."""
     sql = f"""SELECT {COLUMNS} FROM messages WHERE role = 'user' AND person_id IS NOT NULL AND deleted_at IS NULL
-              AND {shown("messages")} AND EXISTS (SELECT 1 FROM turns t WHERE t.id = batch_id AND t.agent_id = ?) AND created_at >= ?
+              AND {shown("messages")} AND EXISTS (SELECT 1 FROM turns t WHERE t.id = batch_id AND t.agent_id = ?)
+              AND created_at >= ?
               ORDER BY id DESC LIMIT +?"""
     parts: dict[Part, list[Message]] = {}
     for message in map(to_message, rows.all(sql, (agent, now - REACH, _MOST_READ))):
