@@ -5,6 +5,7 @@ at a time writes to a data folder), 12 bits of sequence. It sorts by time, is un
 goes back, and serves as the position of a message.
 """
 
+import functools
 import hashlib
 import threading
 import time
@@ -96,6 +97,7 @@ def new_id(prefix: str) -> str:
     return f"{prefix}_{text}"
 
 
+@functools.lru_cache(maxsize=1_000)  # asked a dozen times in a turn
 def place_source(place: PlaceId | PersonId) -> str:
     """The source of an external id."""
     return place.partition(":")[0]
