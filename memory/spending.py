@@ -81,7 +81,8 @@ def put(tx: Tx, limit: Limit, by: PersonId, now: datetime) -> None:
 
 def drop(tx: Tx, subject: str, period: Period) -> bool:
     """Remove a limit; False if there was none."""
-    return tx.run("DELETE FROM budgets WHERE subject = ? AND period = ?", (subject, period)) == 1
+    sql = "DELETE FROM budgets WHERE subject = ? COLLATE NOCASE AND period = ?"  # an agent's name, in any case
+    return tx.run(sql, (subject, period)) > 0
 
 
 def spent(rows: Rows, of: Filter, since: datetime, now: datetime) -> Sum:

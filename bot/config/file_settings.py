@@ -60,7 +60,7 @@ EXPECTED_SUBJECT = gettext_noop(
 def check_subject(text: str) -> str:
     """Check the subject of a budget; an id of only digits is Discord's. Raises ValueError."""
     text = re.sub(r"(person|guild):(\d+)", r"\1:discord:\2", text.strip())
-    if re.fullmatch(r"constellation|jobs|person|guild|agent:\S.{0,63}|(person|guild):\S{1,100}", text):
+    if re.fullmatch(r"constellation|jobs|person|guild|agent:\S.{0,63}|(person|guild):[a-z]+:\S{1,100}", text):
         return text
     raise ValueError(_(EXPECTED_SUBJECT))
 

@@ -59,6 +59,8 @@ class ProjectLearnings(Struct, frozen=True):
 # ------------------------------------------------------------------------------------------------------------- writing
 
 _VERDICT = re.compile(r"^\W*(?:verdict|result|urteil|ergebnis)\W{1,6}(pass|fail)", re.IGNORECASE | re.MULTILINE)
+_MARKUP = re.compile(r"`+|(?<!\w)[*_]+(?=\S)|(?<=\S)[*_]+(?!\w)")
+"""Not within words, such as snake_case."""
 _MARK = re.compile(r"\s{0,8}(?:(\d{1,3})[.):]|[-*•])\s+")
 
 
@@ -100,7 +102,7 @@ def _listed(review: str) -> tuple[list[str], list[str]]:
         else:
             others.append(line)
         within = mark is not None or (within and bool(line.strip()))
-    clean = [[" ".join(re.sub(r"[*_`]+", "", each).split()) for each in some] for some in (listed, others)]
+    clean = [[" ".join(_MARKUP.sub("", each).split()) for each in some] for some in (listed, others)]
     return clean[0], [each for each in clean[1] if each]
 
 

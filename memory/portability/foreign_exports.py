@@ -98,7 +98,9 @@ def whole(reader: Callable[[], Iterable[Record]], path: Path) -> list[Record]:
 
 
 def digest(path: Path) -> str:
-    """The digest of a file, which identifies an import."""
+    """The digest of a file or, for a folder, of its path, which identifies an import."""
+    if path.is_dir():
+        return hashlib.sha256(str(path.resolve()).encode()).hexdigest()
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -26,7 +26,7 @@ class Outcome(Struct, frozen=True):
 
 
 class PastImport(Struct, frozen=True):
-    """One import: the kind of file, its digest, and how many records had which outcome."""
+    """One import: the kind of file, its digest, and how many records had which outcome, without those undone since."""
 
     source: str
     origin: str
@@ -61,8 +61,8 @@ def carried(rows: Rows, source: str, record: str) -> bool:
 
 
 def past_imports(rows: Rows) -> list[PastImport]:
-    sql = """SELECT source, origin, max(at) AS at, sum(outcome = 'carried') AS carried,
-             sum(outcome = 'changed') AS changed, sum(outcome = 'refused') AS refused
+    sql = """SELECT source, origin, max(at) AS at, sum(outcome = 'carried' AND reason <> 'taken back') AS carried,
+             sum(outcome = 'changed' AND reason <> 'taken back') AS changed, sum(outcome = 'refused') AS refused
              FROM import_audit GROUP BY source, origin ORDER BY max(id) DESC"""
     return _past.all(rows, sql)
 

@@ -24,6 +24,7 @@ from memory.spending import Bill, By, Limit
 from memory.store.database import Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import PersonId
+from memory.store.records import replace
 from scheduler.times_in_words import date_words
 from scheduler.zones import instant, zone_of
 from texts import _, gettext_noop, money_text, ngettext, ngettext_noop, number_text
@@ -200,25 +201,24 @@ class Spending(ZonedService, frozen=True):
 
     @operation("budget.set", "Set a budget, effective immediately", Action.BUDGET, CHANGES)
     async def set_budget(self, caller: Caller, arguments: SetBudget) -> Entry[BudgetRow]:
-        limit = _checked(arguments)
-        now = self.clock()
+        given, now = _checked(arguments), self.clock()
 
-        def work(tx: Tx) -> None:
-            kind, _, name = limit.subject.partition(":")
-            if kind == "agent":
-                find_agent(tx, name)
+        def work(tx: Tx) -> Limit:
+            limit = replace(given, subject=_named(tx, given.subject))
             spending.put(tx, limit, caller.person, now)
+            return limit
 
-        await commit(self.database, work)
-        self.kept.decided[limit.subject, limit.period] = limit
+        limit = await commit(self.database, work)
+        await self.load(at_start=False)
         return Entry(done=_("The budget is set"), row=await self._row(limit, caller.scope))
 
     @operation("budget.clear", "Remove a budget that was set by a command", Action.BUDGET, CHANGES)
     async def clear_budget(self, caller: Caller, of: _Of, period: _Period = "day") -> ActionReport | Entry[BudgetRow]:
-        named = _subject(of)
+        given = _subject(of)
+        named = await self.database.read(lambda rows: _named(rows, given))
         if not await commit(self.database, lambda tx: spending.drop(tx, named, period)):
             raise UserError("No command set this budget. If it is in carina.toml, remove it there.")
-        self.kept.decided.pop((named, period), None)
+        await self.load(at_start=False)
         if (left := self.kept.configured.get((named, period))) is None:
             return report(gettext_noop("Removed. No configured budget takes its place."), who=named)
         return Entry(done=_("Removed. The configured budget applies now"), row=await self._row(left, caller.scope))
@@ -263,6 +263,12 @@ def _subject(text: str) -> str:
     except ValueError as error:
         require_suggested(text)
         raise UserError("A budget is for {known}, not for “{given}”.", known=error, given=text[:80]) from error
+
+
+def _named(rows: Rows, subject: str) -> str:
+    """The subject with the agent's name as it is written: else one agent has two budgets. Raises UserError."""
+    kind, _colon, name = subject.partition(":")
+    return f"agent:{find_agent(rows, name).name}" if kind == "agent" else subject
 
 
 def _checked(wanted: SetBudget) -> Limit:

@@ -25,6 +25,7 @@ from memory import agents, data_sources, jobs
 from memory.data_sources import DataSource, SourceType, Subscription
 from memory.people.audience import OWNER
 from memory.store.database import Rows, Tx
+from memory.store.errors import Refused
 from sources.names import source_name
 from sources.terminal import SOURCE
 from sources.web import WebRefused, checked_url
@@ -161,6 +162,8 @@ class SourceSettings(Service, frozen=True):
     def _add(self, tx: Tx, arguments: AddSource, kind: SourceType, address: str) -> Entry[SourceInfo]:
         every = 0 if kind == "webhook" else arguments.every or _EVERY
         now, source = self.clock(), DataSource(arguments.name, kind, address, every, OWNER)
+        if arguments.name.casefold() in (*self.fronts, SOURCE):  # it could no longer be paused by this name
+            raise Refused("there is already a source “{name}”", name=arguments.name)
         data_sources.add(tx, source, now)
         agent = find_living(tx, arguments.agent)
         data_sources.subscribe(tx, Subscription(agent.id, source.id, arguments.template), now)

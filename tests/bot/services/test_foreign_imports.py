@@ -127,6 +127,22 @@ async def test_an_import_can_be_read_and_taken_back(imports: Imports, database: 
         await imports.undo(replace(OLGA, sure=True), origin="nothing")
 
 
+async def test_of_folders_with_like_names_each_is_taken_back_alone(
+    imports: Imports, database: Database, tmp_path: Path
+) -> None:
+    origins = []
+    for name in ("one/notes", "two/notes", "notes-work"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "gate.md").write_text(f"The gate of {name} is green.")
+        origins.append((await imports.markdown(OLGA, given(tmp_path / name))).origin)
+    undone = await imports.undo(replace(OLGA, sure=True), origin=origins[0])
+    assert undone == "Removed 1 imported record."
+    left = {text for (text,) in await rows(database, "SELECT content FROM archival_entries")}
+    assert left == {"The gate of two/notes is green.", "The gate of notes-work is green."}
+    counts = [row.carried for row in (await imports.report(OLGA)).rows if origins[0].startswith(row.origin)]
+    assert counts == [0], "what was taken back is not counted as carried over"
+
+
 async def test_an_audience_has_to_be_named(imports: Imports, tmp_path: Path) -> None:
     file = conversations(tmp_path / "conversations.json")
     for wrong, words in (("", "--audience"), ("everybody", "everybody"), ("guild:", "“guild:” is not valid")):

@@ -108,6 +108,14 @@ async def test_reading_back_is_promised_only_of_a_source_that_does_it(database: 
     assert read == ["discord"]
 
 
+@pytest.mark.parametrize("name", ["discord", "Bluesky", "terminal"])
+async def test_a_feed_with_the_name_of_a_front_end_is_refused_because_that_could_not_be_paused(
+    database: Database, name: str
+) -> None:
+    with pytest.raises(UserError, match="already a source"):
+        await sources(database).call("source.add", OLGA, {"name": name, "feed": FEED})
+
+
 async def test_an_unknown_source_cannot_be_paused_and_the_known_ones_are_listed_if_there_are_any(
     database: Database,
 ) -> None:

@@ -37,6 +37,10 @@ def by(message: int | None = None, audience: Audience = GUILD, minutes: int = 0)
         ("x" * 200, []),
         ("1. 空のリストのテストがありません、追加してください", ["空のリストのテストがありません、追加してください"]),
         ("a line without a number\nand another one without", []),
+        (
+            "1. **Rename `the_code`** to _their_code_\n2. 2 * 3 is wrong",
+            ["Rename the_code to their_code", "2 * 3 is wrong"],
+        ),
         ("1. The same issue again\n2. The same issue again", ["The same issue again"]),
     ],
 )
