@@ -27,13 +27,18 @@ class Call(NamedTuple):
     arguments: str
 
 
-def parsed(arguments: str) -> dict[str, Any]:
-    """The arguments as values; empty if they are not a JSON object."""
+def json_object(arguments: str) -> dict[str, Any] | None:
+    """The arguments as values; None if they are not a JSON object. A model that repeats itself may nest too deeply."""
     try:
         found = json.loads(arguments or "{}")
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def parsed(arguments: str) -> dict[str, Any]:
+    """The arguments as values; empty if they are not a JSON object."""
+    return json_object(arguments) or {}
 
 
 class UserMessage(NamedTuple):

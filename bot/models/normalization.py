@@ -8,11 +8,10 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from bot.models.base import AssistantMessage, Call, Message, ToolMessage, UserMessage
+from bot.models.base import AssistantMessage, Call, Message, ToolMessage, UserMessage, json_object
 from sources.names import flatten
 from texts import gettext_lazy
 
@@ -86,9 +85,8 @@ def tool_name(name: str) -> str:
 def values(given: str) -> dict[str, Any]:
     """The arguments of a call as an object, even if the model wrote something else."""
     text = clean(given)
-    with suppress(ValueError):
-        if isinstance(found := json.loads(text), dict):
-            return found
+    if (found := json_object(text)) is not None:
+        return found
     return {"INVALID_JSON": text} if text.strip() else {}
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from bot.models.base import Call
+from bot.models.base import Call, json_object
 
 
 class Alias(Struct, frozen=True):
@@ -47,11 +47,8 @@ def unaliased(call: Call, tools: Collection[str]) -> Call:
     alias = ALIASES.get(call.name)
     if alias is None or call.name in tools:
         return call
-    try:
-        given = json.loads(call.arguments or "{}")
-    except ValueError:
-        given = None
-    if not isinstance(given, dict):
+    given = json_object(call.arguments)
+    if given is None:
         return Call(call.id, alias.tool, call.arguments)  # refused there, with an error about the arguments
     # Elsewhere, null means that an argument is omitted.
     named = {alias.names.get(name, name): value for name, value in given.items() if value is not None}

@@ -14,7 +14,8 @@ from bot.agents.tools.base import Arguments, Outcome, StoreTool, ToolContext
 from bot.agents.turn_deps import Limits
 from bot.agents.turn_events import TextChunk
 from bot.config.values import OFFLINE
-from bot.models.base import Answer, Request, Trouble, UserMessage
+from bot.models import normalization
+from bot.models.base import Answer, AssistantMessage, Call, Request, Trouble, UserMessage
 from bot.runtime.turn_retries import GIVEN_UP
 from memory.agents import Agent
 from memory.queue.inbox import Status
@@ -121,6 +122,24 @@ async def test_of_two_messages_one_may_be_deleted_and_the_other_is_answered(tmp_
 
 
 # -------------------------------------------------------------------------------------------------- after a death
+
+
+@pytest.mark.parametrize("tool", ["recall", "archival_search"], ids=["ours", "an alias"])
+async def test_arguments_that_a_model_nests_without_end_are_wrong_and_its_turn_goes_on(
+    tmp_path: Path, tool: str
+) -> None:
+    nested = says("", Call("one", tool, '{"query": ' + "[" * 5_000))
+    async with running(tmp_path, Setting(ScriptedModel(nested, says("Here."), says("Still here.")))) as service:
+        await service.heard(said("look", 1))
+        await service.heard(said("and now?", 2))
+        assert service.platform.texts() == ["Here.", "Still here."]
+        assert results(service.model.requests[1])[0][0].startswith("The arguments of recall are wrong")
+        assert {normalization.arguments(each.arguments) for each in made(service.model.requests[2])}
+
+
+def made(request: Request) -> list[Call]:
+    """The calls that a request shows."""
+    return [call for each in request.messages if isinstance(each, AssistantMessage) for call in each.calls]
 
 
 async def test_a_turn_goes_on_at_its_last_stored_step(tmp_path: Path) -> None:
