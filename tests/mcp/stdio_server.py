@@ -51,6 +51,9 @@ def main() -> None:
             sys.exit(2)
         case "chatter":
             sys.stdout.write("Welcome to the small server!\n")
+        case "babble":
+            while True:
+                sys.stdout.write("Welcome to the small server!\n" * 1_000)
     for line in sys.stdin:
         message = json.loads(line)
         if "id" not in message:
@@ -66,6 +69,9 @@ def main() -> None:
         if message["method"] == "tools/call" and behaviour.read()["faults"].get(message["params"]["name"]) == "learn":
             state = behaviour.read()
             behaviour.file.write_text(json.dumps({**state, "tools": [*state["tools"], LEARNED]}), "utf-8")
+            sys.stdout.write('{"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}\n')
+        if message["method"] == "tools/list" and behaviour.read().get("start") == "restless":
+            behaviour.note("tools/list", {})
             sys.stdout.write('{"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}\n')
         sys.stdout.flush()
 

@@ -1,12 +1,15 @@
 """Real servers as processes and over sockets, used in real turns: connected, asked, broken in many ways."""
 
+import asyncio
 import os
+import time
 from pathlib import Path
 
 import pytest
 
 from memory.people.audience import Trust
 from tests.bot.parts import call
+from tests.bot.stage import until
 from tests.mcp.stage import FORECAST, KEY, SCHEMA, Small, forecast, serving, weather
 
 UNASKED = 'ask = "never"\nread_only = ["forecast"]'
@@ -182,6 +185,28 @@ async def test_words_on_its_output_that_are_no_messages_are_passed_over(tmp_path
     small.does(start="chatter")
     async with weather(tmp_path, small.stdio(UNASKED)) as stage:
         assert await stage.works(forecast())
+
+
+async def test_a_program_that_writes_other_words_without_end_is_ended_and_takes_no_time(
+    tmp_path: Path, small: Small
+) -> None:
+    small.does(start="babble")
+    begun = time.process_time()
+    async with weather(tmp_path, small.stdio(UNASKED)) as stage:
+        said = "it closed the connection before it answered: Welcome to the small server!"
+        await stage.until(lambda words: words.endswith(said), 8)
+    assert time.process_time() - begun < 2
+
+
+async def test_one_that_says_at_each_listing_that_it_offers_more_is_asked_once_a_second(
+    tmp_path: Path, small: Small
+) -> None:
+    small.does(start="restless")
+    async with weather(tmp_path, small.stdio(UNASKED)) as stage:
+        await stage.until(lambda words: words == "connected, 1 tool")
+        await asyncio.sleep(0.5)
+        assert len(small.called) == 1
+        await until(lambda: len(small.called) == 2, 5)
 
 
 async def test_one_that_says_that_it_offers_more_is_asked(tmp_path: Path, small: Small) -> None:

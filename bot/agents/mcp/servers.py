@@ -92,6 +92,7 @@ class McpTool(OutsideTool[McpArguments]):
 
 _PAUSES = (1.0, 2.0, 5.0, 15.0, 60.0)
 """Seconds between connection attempts; the last one repeats. A call does not wait for a pause to end."""
+_SETTLING = 1.0  # seconds in which further changes of the tools are one: each would be a listing
 _STEADY = 60.0  # seconds after which a connection counts as stable, and pauses start again
 _REASON = 200  # characters of a foreign error that are shown
 
@@ -165,6 +166,8 @@ class Server:
             _log.info("mcp_connected", server=self.name, tools=len(self.tools), left_out=self._left_out)
             await self._ended_attempt()
             while await self._changed(session):
+                await asyncio.sleep(_SETTLING)
+                session.signs.changed.clear()
                 async with asyncio.timeout(self._settings.connect_seconds):
                     await self._take(await session.tools())
 
@@ -177,7 +180,6 @@ class Server:
         finally:
             for each in waiting:
                 each.cancel()
-        signs.changed.clear()
         return not (signs.ended.is_set() or self._broken.is_set())
 
     async def _ended_attempt(self) -> None:

@@ -51,7 +51,7 @@ from texts import gettext_lazy
 
 LONGEST_MESSAGE = 4_000_000  # bytes
 _LONGEST_LINE = 500  # characters of a line of standard error that are logged
-_LINES = 200  # lines of standard error that are logged per process
+_LINES = 200  # lines of standard error that are logged per process, and others than messages that it may write
 _GRACE = 1.0  # seconds to end by itself, and again after SIGTERM
 CLOSING = 3 * _GRACE
 """Seconds that ending a process may take."""
@@ -77,7 +77,7 @@ class _Child(Struct, frozen=True):
 
 
 class Signals(Struct):
-    """Signals from the server: it is gone, or its list of tools has changed; and the last line of its errors."""
+    """Signals from the server: it is gone, or its list of tools has changed; and its last line that is no message."""
 
     ended: asyncio.Event = field(default_factory=asyncio.Event)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
@@ -100,7 +100,7 @@ async def stdio(command: Command, signs: Signals) -> AsyncGenerator[TransportStr
         heard, hearing = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         saying, said = anyio.create_memory_object_stream[SessionMessage](0)
         async with heard, hearing, saying, said, anyio.create_task_group() as tasks:
-            tasks.start_soon(_listen, command.server, child.stdout, heard, signs.ended)
+            tasks.start_soon(_listen, command.server, child.stdout, heard, signs)
             tasks.start_soon(_speak, child.stdin, said)
             tasks.start_soon(_note_errors, command.server, child.stderr, signs)
             try:
@@ -134,15 +134,18 @@ async def _listen(
     server: str,
     stdout: asyncio.StreamReader,
     heard: MemoryObjectSendStream[SessionMessage | Exception],
-    ended: asyncio.Event,
+    signs: Signals,
 ) -> None:
+    left = _LINES  # a program that is no server could write without end, and take all the time of the service
     try:
         async with heard:
-            while line := await stdout.readline():
+            while left and (line := await stdout.readline()):
                 try:
                     message = jsonrpc_message_adapter.validate_json(line, by_name=False)
                 except ValidationError:
-                    _log.debug("mcp_no_message", server=server, line=_shown(line))
+                    left -= 1
+                    signs.complaint = _shown(line)
+                    _log.debug("mcp_no_message", server=server, line=signs.complaint)
                     continue
                 await heard.send(SessionMessage(message))
     except ValueError:  # `readline` raises this for a line above the limit
@@ -150,7 +153,9 @@ async def _listen(
     except (anyio.ClosedResourceError, anyio.BrokenResourceError):
         pass  # the connection ends
     finally:
-        ended.set()
+        signs.ended.set()
+    while await stdout.read(64_000):
+        pass  # a pipe that nobody reads to its end is never closed
 
 
 async def _speak(stdin: asyncio.StreamWriter, said: MemoryObjectReceiveStream[SessionMessage]) -> None:
