@@ -5,6 +5,7 @@ Changes form a line: each was made on the text that the previous one left, since
 
 import itertools
 import json
+import operator
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -17,6 +18,7 @@ from msgspec import Struct
 from memory.store.errors import BlockCorrupt
 from memory.store.ids import AgentId, PersonId, TurnId
 from memory.store.lazy import UnicodePattern
+from memory.store.records import replace
 
 Writer = NewType("Writer", str)
 """Who changes a block: "agent:<id>", "person:<id>" or "system"; made by the functions below."""
@@ -101,7 +103,25 @@ class Change(Struct, frozen=True):
 
 
 def by_words(before: str, after: str) -> list[Splice[str]]:
-    """How to turn one text into another in whole words, from end to beginning, so that each word has one writer."""
+    """How to turn one text into another in whole words, from end to beginning, so that each word has one writer.
+
+    Lines that stay are found first: else an equal break or dash would count as the same one, and what others add to a
+    line that moves up would land in the line that takes its place.
+    """
+    old, new = before.split("\n"), after.split("\n")
+    starts, found = list(itertools.accumulate((len(line) + 1 for line in old), initial=0)), list[Splice[str]]()
+    for first, last, begin, end in differing(old, new):
+        gone, came = "\n".join(old[first:last]), "\n".join(new[begin:end])
+        if first < last and begin < end:
+            found += [replace(each, place=starts[first] + each.place) for each in _by_words(gone, came)]
+        elif last < len(old):  # whole lines come or go with the break after them
+            found.append(Splice(starts[first], starts[last] - starts[first], f"{came}\n" if begin < end else ""))
+        else:  # the last ones with the break before them
+            found.append(Splice(starts[first] - 1, starts[last] - starts[first], f"\n{came}" if begin < end else ""))
+    return found
+
+
+def _by_words(before: str, after: str) -> list[Splice[str]]:
     old, new = _TOKENS.findall(before), _TOKENS.findall(after)
     places, found = list(itertools.accumulate(map(len, old), initial=0)), list[Splice[str]]()
     for first, last, begin, end in differing(old, new):
@@ -116,19 +136,19 @@ def by_words(before: str, after: str) -> list[Splice[str]]:
 def differing(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int, int, int]]:
     """Where two sequences differ, from end to beginning: the part of each, as `start` and `end` of both.
 
-    It is one part where comparing item by item would take long.
+    It is one part where comparing item by item would take long. Empty items are equal only beside others that are.
     """
     most = min(len(old), len(new))
     start = next((at for at in range(most) if old[at] != new[at]), most)
     end = next((at for at in range(most - start) if old[-1 - at] != new[-1 - at]), most - start)
     was, now = old[start : len(old) - end], new[start : len(new) - end]
-    times = Counter(now)
+    times = Counter(each for each in now if each)
     if (
         min(len(was), len(now)) > _MOST_COMPARED
         or sum(count * times[each] for each, count in Counter(was).items()) > _MOST_PAIRS
     ):
         return [(start, len(old) - end, start, len(new) - end)]
-    codes = SequenceMatcher(None, was, now, autojunk=False).get_opcodes()
+    codes = SequenceMatcher(operator.not_, was, now, autojunk=False).get_opcodes()
     return [
         (start + first, start + last, start + begin, start + stop)
         for code, first, last, begin, stop in reversed(codes)

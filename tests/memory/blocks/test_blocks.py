@@ -224,7 +224,7 @@ def test_of_several_instances_the_own_audience_comes_first_then_the_widest(tx: T
     "label", ["", " ", "two\nlines", "<block>", 'a" permission="admin', "x" * 300, " a", "a ", "a\x00", "a\u2028b"]
 )
 def test_labels_that_would_break_a_prompt_are_refused(tx: Tx, label: str) -> None:
-    with pytest.raises(Refused, match="a block needs a label"):
+    with pytest.raises(Refused, match="a block needs a name"):
         made(tx, new(label))
     with pytest.raises((Refused, BlockNotFound)):
         append_block(tx, author(), label, "x")

@@ -14,6 +14,7 @@ from memory.blocks import (
     append_block,
     edit_lines,
     remove_item,
+    replace_in_block,
     set_field,
     set_item,
     write_block,
@@ -42,6 +43,16 @@ def shown(tx: Tx, label: str = "notes") -> Author:
     """The agent that was shown the block as it is now, and thinks."""
     block = row(tx, label)
     return author(shown={block.id: block.version})
+
+
+@pytest.mark.parametrize("end", ["", "\n"])
+@pytest.mark.parametrize("between", ["\n", "\n\n"])
+def test_what_others_add_to_a_line_stays_with_it_when_the_whole_is_written_anew(tx: Tx, between: str, end: str) -> None:
+    made(tx, new(content=f"{between.join(['- milk', '- eggs', '- rent'])}{end}"))
+    agent = shown(tx)
+    replace_in_block(tx, OWNER, "notes", "rent", "rent on Friday")
+    write_block(tx, agent, "notes", f"{between.join(['- milk', '- rent', '- train'])}{end}")
+    assert content(tx) == f"{between.join(['- milk', '- rent on Friday', '- train'])}{end}"
 
 
 def content(tx: Tx) -> str:
