@@ -65,9 +65,10 @@ async def ask_group(services: Services, router: Router, group: str, text: str, s
     heard = replace(services.terminal[0].hear(text, f"terminal-{snowflakes.next()}"), to=to.group)
     try:
         async with asyncio.timeout(seconds):
-            said = await _answer(services, router, heard)
+            row = await _answered(services, router, heard)
     except TimeoutError:
         return GroupAnswer(to.name, Outcome.LATE)
+    said = await _take(services, row)  # without a limit: once taken, it is shown nowhere else
     return GroupAnswer(to.name, Outcome.ANSWERED if said else Outcome.SILENT, said)
 
 
@@ -85,13 +86,18 @@ def require_taken(services: Services, text: str, person: PersonId = PERSON, *, f
         raise UserError(words)
 
 
-async def _answer(services: Services, router: Router, heard: Notification) -> str:
-    """Send the message, wait until it is answered, and return the answer, which counts as delivered."""
+async def _answered(services: Services, router: Router, heard: Notification) -> InRow:
+    """Send the message, wait until it is answered, and return its row."""
     if refused := await take_in(services, router, heard):
         raise UserError("I'll answer this later. {refused}", refused=refused)
     [row] = [each async for each in follow(services, PLACE.id, heard.external_id) if isinstance(each, InRow)]
     if row.status is Status.DEAD:
         raise UserError("The message could not be answered. `carina inbox show {id}` says why.", id=code(row.id))
+    return row
+
+
+async def _take(services: Services, row: InRow) -> str:
+    """The answer, which counts as delivered."""
     now = services.approvals.clock()
 
     def take(tx: Tx) -> str:

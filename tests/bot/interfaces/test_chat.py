@@ -4,7 +4,8 @@ import asyncio
 import os
 import re
 import signal
-from collections.abc import AsyncIterator, Iterator
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import aclosing, asynccontextmanager, closing
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,7 +18,7 @@ from bot.agents.turn_events import TurnEvent
 from bot.app import App, build
 from bot.config import load_config
 from bot.errors import CallError, UserError
-from bot.interfaces.answers import follow
+from bot.interfaces.answers import Outcome, answers_of, follow
 from bot.interfaces.cli.chat.command_runner import CommandRunner, known, offered, split
 from bot.interfaces.cli.chat.connection import Connection
 from bot.interfaces.cli.chat.line_parser import (
@@ -39,6 +40,7 @@ from bot.interfaces.control.server import replies_of
 from bot.services.caller import owner_at_terminal
 from memory.queue import inbox, outbox
 from memory.queue.inbox import InRow, Status
+from memory.queue.outbox import OutRow
 from memory.store.database import Rows
 from memory.store.records import replace
 from sources.terminal import ONCE, PLACE, Message, Shown, Typed
@@ -168,6 +170,22 @@ async def test_a_request_is_answered_by_the_number_on_its_card(tmp_path: Path) -
             shown = await anext(chat)
             while not (isinstance(shown, Message) and "It was approved" in shown.text):
                 shown = await anext(chat)
+
+
+async def test_an_answer_that_is_taken_as_the_time_for_it_ends_is_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seconds = 2
+    async with service(tmp_path) as app:
+        over = time.monotonic() + seconds + 0.3
+
+        def slowly(rows: Rows, row: InRow) -> Sequence[OutRow]:
+            time.sleep(max(over - time.monotonic(), 0))
+            return answers_of(rows, row)
+
+        monkeypatch.setattr("bot.interfaces.answers.answers_of", slowly)
+        given = await chat_of(app).ask("Main", "what is 12*12?", seconds)
+        assert (given.outcome, "144" in given.text) == (Outcome.ANSWERED, True)
 
 
 @pytest.mark.usefixtures("hurried")
