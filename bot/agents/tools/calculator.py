@@ -116,7 +116,7 @@ def calculate(expression: str) -> Number:
         raise ToolError(f"This cannot be calculated: {_brief(error)}. Available: {known}.") from error
     if not isinstance(value, int | float):
         raise ToolError("Only numbers can be used here.")
-    if not math.isfinite(value):
+    if isinstance(value, float) and not math.isfinite(value):  # a large integer does not fit into a float
         raise ToolError("The result is too large.")
     return value
 
