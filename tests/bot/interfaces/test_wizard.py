@@ -73,7 +73,7 @@ def test_files_are_new_both_or_neither(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="could not be written"):
         write_both(tmp_path / "carina.toml", "", tmp_path / ".env", {"A": "1"})
     assert [path.name for path in tmp_path.iterdir()] == [".env"]
-    assert dotenv_text("A=0\nB=2\n", {"A": "1"}) == "B=2\nA=1\n"
+    assert dotenv_text("A=0\nexport A=3\nB=2\n", {"A": "1"}) == "B=2\nA=1\n"
     with pytest.raises(UserError, match="enter only the value"):
         dotenv_text("", {"A": "1\nDISCORD_TOKEN=2"})
 
@@ -230,6 +230,13 @@ def test_a_second_time_only_what_env_has_is_asked_and_enter_keeps_it(tmp_path: P
         assert terminal.ended() == 0
     assert "Nothing was changed." in terminal.everything
     assert QUESTIONS[0] not in terminal.everything
+
+
+def test_the_model_that_is_chosen_replaces_the_one_in_env_which_takes_precedence(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("CARINA_MODEL=openai:small\nOPENAI_API_KEY=k\n", "utf-8")
+    carina(tmp_path, "init", "--model", "groq:small", "--api-key", "g").said()
+    expected = "OPENAI_API_KEY=k\nGROQ_API_KEY=g\nCARINA_MODEL=groq:small\n"
+    assert (tmp_path / ".env").read_text("utf-8") == expected
 
 
 def test_a_second_time_flags_add_to_env_and_leave_the_file(tmp_path: Path) -> None:

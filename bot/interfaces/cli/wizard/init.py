@@ -90,7 +90,8 @@ def dotenv_text(before: str, wanted: Mapping[str, str]) -> str:
     for name, value in wanted.items():
         if re.search(r"[\s'\"\\#$]", value):
             raise UserError("{name}: enter only the value, without spaces or quotation marks.", name=name)
-    kept = [line for line in before.splitlines() if line.partition("=")[0].strip() not in wanted]
+    lines = ((line.strip().removeprefix("export ").partition("=")[0].strip(), line) for line in before.splitlines())
+    kept = [line for name, line in lines if name not in wanted]
     return "\n".join([*kept, *(f"{name}={value}" for name, value in wanted.items())]) + "\n"
 
 
@@ -192,6 +193,8 @@ class Setup(Struct, frozen=True):
         path, home = self.config.file, self.config.home
         dotenv, added = path.with_name(".env"), path.exists()
         variables = arguments.additions(path) if added else arguments.environment()
+        if arguments.model and "CARINA_MODEL" in read_dotenv(dotenv, []):  # takes precedence over carina.toml
+            variables["CARINA_MODEL"] = arguments.model
         toml = path.read_text("utf-8") if added else arguments.toml(starter_text(arguments.starter))
         try:
             check_config(toml, variables, surroundings(path) if added else {})
