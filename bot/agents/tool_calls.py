@@ -241,9 +241,9 @@ class ToolCaller:
         turn_log.note_folders(tx, turn, outcome.folders, use, about.now)
 
     async def _fail(self, call: Call, material: PromptInputs, begun: datetime, text: str, rule: str = "") -> None:
-        turn, reason = material.turn, packed(text)
-        message = {} if reason == text else {"reason": self._deps.redact(reason)}
-        failed = CallFailed(call.id, call.name, passage(self._deps.redact(text)), rule, message)
+        turn, message = material.turn, packed(text)
+        reason = "" if message == text else self._deps.redact(message)
+        failed = CallFailed(call.id, call.name, passage(self._deps.redact(text)), rule, reason)
         now = self._deps.clock()
 
         def work(tx: Tx) -> bool:

@@ -73,7 +73,10 @@ class AssistantMessage(NamedTuple):
 
 
 class ToolMessage(NamedTuple):
-    """The result of one call. `ok` is False if it describes an error."""
+    """The result of one call. `ok` is False if it describes an error; with `waits`, somebody is asked first.
+
+    `reason` is the text of a failure as a message of the catalog, if it is one.
+    """
 
     call_id: str
     name: str
@@ -82,12 +85,13 @@ class ToolMessage(NamedTuple):
     data: Any = None
     """The result as plain JSON data, for the offline model; never sent to a provider. Texts of the tool itself, such as
     a remark instead of a time, may be packed for translation."""
+    waits: bool = False
+    reason: str = ""
 
     def told_in(self, language: str) -> str:
         """The text; the reason for a failure is in that language if the catalog has it."""
-        reason = self.data.get("reason", "") if isinstance(self.data, dict) else ""
         with speaking(language):
-            return _(unpacked(reason)) if reason else self.text
+            return _(unpacked(self.reason)) if self.reason else self.text
 
     def data_in(self, language: str) -> Any:
         """The data, with the tool's own texts in that language."""

@@ -108,14 +108,13 @@ class CallWaits(_Stored):
     text: str
     request: Annotated[RequestId, Field(validation_alias=AliasChoices("request", AliasPath("data", "waiting")))]
 
-    @property
-    def data(self) -> Mapping[str, str]:
-        return {"waiting": str(self.request)}
-
 
 @dataclass(frozen=True)
 class CallFailed(_Stored):
-    """A call was not made, or nobody knows whether it was; `rule` is the rule that refused it."""
+    """A call was not made, or nobody knows whether it was; `rule` is the rule that refused it.
+
+    `reason` is the text as a message of the catalog, if it is one, for the offline model.
+    """
 
     ok: ClassVar = False
 
@@ -123,8 +122,7 @@ class CallFailed(_Stored):
     name: str
     text: str
     rule: str = ""
-    data: Mapping[str, str] = field(default_factory=dict)
-    """The reason as a message of the catalog, if it is one, for the offline model."""
+    reason: Annotated[str, Field(validation_alias=AliasChoices("reason", AliasPath("data", "reason")))] = ""
 
 
 CallEnded: TypeAlias = CallDone | CallWaits | CallFailed

@@ -19,7 +19,7 @@ from memory.queue.turns import Turn
 from memory.store.database import Tx
 from memory.store.fulltext import index_text
 from memory.store.ids import AgentId, GroupId, InboxId, MessageId, PersonId, PlaceId
-from memory.store.migrations import Kind, prepare, steps
+from memory.store.migrations import Kind, migrations, prepare, steps
 from memory.store.records import replace
 from memory.store.sqlite import Connection, connect, driver
 
@@ -75,8 +75,8 @@ def store(**others: str) -> Tx:
 
 def name_types(tx: Tx) -> None:
     """Upgrade rows from before their types were named."""
-    (script,) = Path("migrations/constellation").glob("*_named_types.sql")
-    for statement in script.read_text().split(";\n"):
+    step = next(each for each in migrations(Kind.CONSTELLATION) if each.name == "named_types")
+    for statement in step.sql.split(";\n"):
         tx.run(statement)
 
 

@@ -63,6 +63,7 @@ from memory.queue.inbox import InRow
 from memory.queue.payloads import PAYLOAD, EditEvent, Extras, LetterEvent, NewsEvent, PatrolEvent, Payload, about
 from memory.queue.steps import (
     CallDone,
+    CallEnded,
     CallFailed,
     CallStarted,
     CallWaits,
@@ -436,6 +437,17 @@ def _around(material: PromptInputs) -> Iterable[tuple[str, PromptText]]:
     return [*kept, *found, *knowledge_parts(material.known, roster)]
 
 
+def _render_result(ended: CallEnded) -> ToolMessage:
+    text = stored_result(ended.text)
+    match ended:
+        case CallDone(call, name, _, ok, data):
+            return ToolMessage(call, name, text, ok, data)
+        case CallWaits(call, name):
+            return ToolMessage(call, name, text, ok=False, waits=True)
+        case CallFailed(call, name, reason=reason):
+            return ToolMessage(call, name, text, ok=False, reason=reason)
+
+
 def _render_current(material: PromptInputs) -> Iterable[Message]:
     """This turn so far, in order, without a final answer that was never sent."""
     by_id = {asked.message.id: asked for asked in material.asked}
@@ -453,7 +465,7 @@ def _render_current(material: PromptInputs) -> Iterable[Message]:
                     made = tuple(Call(call.id, call.name, call.arguments) for call in calls)
                     yield AssistantMessage(text, made, step.at)
             case CallDone() | CallWaits() | CallFailed() as ended:
-                yield ToolMessage(ended.call, ended.name, stored_result(ended.text), ended.ok, ended.data)
+                yield _render_result(ended)
             case Note(text) | MissingCalls(text):
                 yield UserMessage(f"[system] {stored_result(text)}")
             case CallStarted() | TakenUp():

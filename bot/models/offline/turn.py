@@ -139,9 +139,8 @@ class Context(Struct, frozen=True):
         result, say = self.turn.results.get(call.id), self.language.say
         if result is not None and result.ok:
             return ""
-        waits = result is not None and isinstance(result.data, dict) and "waiting" in result.data
         text = one_line(result.told_in(self.language.code), _LONGEST_TOOL_TEXT) if result else say("no_result")
-        return say("waits" if waits else "failed", text=text)
+        return say("waits" if result and result.waits else "failed", text=text)
 
     def data(self, call: Call) -> Any:
         """The data of a call, which is made first. Raises FailedError without data."""

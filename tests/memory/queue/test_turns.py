@@ -117,6 +117,11 @@ AS_BEFORE: list[tuple[str, dict[str, Any], StepBody]] = [
         {"call": "c", "name": "bell", "text": "x", "ok": False, "effect": False, "rule": "cooldown"},
         CallFailed("c", "bell", "x", "cooldown"),
     ),
+    (
+        "tool_result",
+        {"call": "c", "name": "bell", "text": "x", "ok": False, "rule": "", "data": {"reason": "why"}},
+        CallFailed("c", "bell", "x", reason="why"),
+    ),
     ("note", {"text": "x"}, Note("x")),
     ("note", {"text": "x", "messages": [[7, 2]], "shorten": True}, Note("x", ((MessageId(7), 2),), shorten=True)),
     (
