@@ -58,7 +58,7 @@ class ProjectLearnings(Struct, frozen=True):
 
 # ------------------------------------------------------------------------------------------------------------- writing
 
-_VERDICT = re.compile(r"^\W*(?:verdict|result|urteil|ergebnis)\W{1,6}(pass|fail)", re.IGNORECASE | re.MULTILINE)
+_VERDICT = r"(?im)^\W*(?:verdict|result|urteil|ergebnis)\W{1,6}(pass|fail)"
 _MARKUP = re.compile(r"`+|(?<!\w)[*_]+(?=\S)|(?<=\S)[*_]+(?!\w)")
 """Not within words, such as snake_case."""
 _MARK = re.compile(r"\s{0,8}(?:(\d{1,3})[.):]|[-*•])\s+")
@@ -77,7 +77,7 @@ def read_review(review: str) -> Review:
 
     A verdict may be bold. Texts that are too short or too long, are not in the list, or exceed the limit are `left`.
     """
-    verdict = _VERDICT.search(review)
+    verdict = re.search(_VERDICT, review)
     if verdict is not None:
         if verdict[1].casefold() == "pass":
             return Review()

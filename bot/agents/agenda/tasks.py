@@ -24,13 +24,11 @@ N = TypeVar("N", bound="HasId")
 
 NONE = "none"
 """In place of a time or a task: remove it."""
-_BEFORE_DATE = re.compile(r"\b(for|before|after|of|the|für|vor|nach|den|der)$", re.IGNORECASE)
+_BEFORE_DATE = r"(?i)\b(for|before|after|of|the|für|vor|nach|den|der)$"
 """Words that say nothing without the date behind them, as in "buy tickets for Friday"."""
-_NOT_DUE = re.compile(r"\b(from|about|since|last|to|über|von|vom|seit|letzten)$", re.IGNORECASE)
+_NOT_DUE = r"(?i)\b(from|about|since|last|to|über|von|vom|seit|letzten)$"
 """Words before a date that is no deadline, as in "the mail from Monday"."""
-_DEADLINE = re.compile(
-    r"[\s,]+(?:due|by|until|fällig|bis|spätestens)(?:\s(?:by|on|am|zum|spätestens))?$", re.IGNORECASE
-)
+_DEADLINE = r"(?i)[\s,]+(?:due|by|until|fällig|bis|spätestens)(?:\s(?:by|on|am|zum|spätestens))?$"
 """Words that say that the date behind them is the deadline."""
 _TIMES: Mapping[int | str, str] = {}  # if nothing is due
 
@@ -135,8 +133,8 @@ def split_title(title: str, now: datetime, zone: str) -> tuple[str, str]:
         if found is None or not isinstance(found.trigger, DateTrigger):
             return title, ""
         rest = found.rest.rstrip(" ,;:")
-        if rest and " ".join(title.split()).startswith(rest) and not _NOT_DUE.search(rest):
-            return title if _BEFORE_DATE.search(rest) else _DEADLINE.sub("", rest), found.said
+        if rest and " ".join(title.split()).startswith(rest) and not re.search(_NOT_DUE, rest):
+            return title if re.search(_BEFORE_DATE, rest) else re.sub(_DEADLINE, "", rest), found.said
     return title, ""
 
 
