@@ -172,7 +172,7 @@ class _Maker:
                 BlockSettings(*base, checkpoints),
                 UnattendedTurns(*base, zone, checkpoints),
             ),
-            *(ContextViews(database, clock), Coordination(database, clock), KnownPeople(*base)),
+            *(ContextViews(database, clock), Coordination(*base, zone), KnownPeople(*base)),
         )
 
         async def zone_of(person: PersonId) -> str:

@@ -26,7 +26,13 @@ from texts import _, gettext_noop, ngettext, ngettext_noop, number_text, timesta
 _MARKS = re.compile(r"(https?://\S+|<t:\d+:[DfRt]>|<[@#]\d+>|(?<!`)`[^`\n]+`(?!`))|([\\*_~|`<>\[\]#])")
 _ON_BLUESKY = re.compile(rf"(?:person:)?bluesky:({DID})")
 _FENCED = 3_500  # characters of code in a message; longer code becomes a file
+_YEAR = timedelta(days=365.25)
 _UNITS = (
+    (
+        _YEAR,
+        ngettext_noop("in {count} year", "in {count} years"),
+        ngettext_noop("{count} year ago", "{count} years ago"),
+    ),
     (
         timedelta(days=1),
         ngettext_noop("in {count} day", "in {count} days"),
@@ -155,12 +161,12 @@ Markup: TypeAlias = Plain | Markdown
 
 
 def relative(moment: datetime, now: datetime) -> str:
-    """How far away a time is, in its largest unit: "in 2 hours", "3 days ago"."""
+    """How far away a time is, in its largest unit, and in years from two on: "in 2 hours", "3 days ago"."""
     away, later = abs(moment - now), moment > now
     for unit, ahead, ago in _UNITS:
         # Tomorrow evening is not "in 2 days". The hour allows for times set as a number of days from now.
         days = (away + timedelta(hours=1)) // unit if unit == timedelta(days=1) else round(away / unit)
-        if count := days if away >= unit else 0:
+        if count := days if away >= (2 * unit if unit is _YEAR else unit) else 0:
             return ngettext(*(ahead if later else ago), count)
     # `now` may be the start of the call in which this was decided.
     return _("in less than a minute") if moment - now > timedelta(seconds=5) else _("just now")

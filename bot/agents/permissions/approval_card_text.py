@@ -307,10 +307,11 @@ _TOLD_NOBODY = (
 def waiting(request: Request) -> str:
     if request.hearers.audience == PUBLIC:
         return f"This call was not made yet; do not repeat it. {_TOLD_NOBODY}"
+    hours = (request.expires_at - request.created_at).total_seconds() / 3600
     return (
         f"This call was not made yet: it waits for approval {request.id}, because {request.reason}. Somebody was "
-        f"asked; the answer may take until {request.expires_at:%Y-%m-%d %H:%M} UTC. Do not repeat "
-        "it; tell the person in one sentence that it is waiting for approval. You will be told when it is decided."
+        f"asked; the answer may take up to {hours:g} hours. Do not repeat it; tell"
+        "the person in one sentence that it is waiting for approval. You will be told when it is decided."
     )
 
 

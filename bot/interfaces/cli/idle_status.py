@@ -20,6 +20,11 @@ from texts import _, gettext_lazy, gettext_noop
 _IDLE = gettext_noop("configured")
 _UNKNOWN = {"started", "halted", "unstored", "ready", "waiting", "unsent", "dead", "failed", "unknown", "unfollowed"}
 """Values that only a running service knows."""
+_HEADINGS = {
+    0: gettext_noop("Carina is not running. `carina run` starts it."),
+    3: gettext_noop("Carina is not running. Run `carina db migrate` first."),
+}
+"""By exit code."""
 
 
 class IdleStatus(ServiceStatus):
@@ -39,9 +44,7 @@ class IdleStatus(ServiceStatus):
 
     @property
     def heading(self) -> str:
-        text = gettext_noop("Carina is not running. `carina run` starts it.")
-        damaged = gettext_noop("Carina is not running. Repair the database first.")
-        return _(damaged if self.ended else text)
+        return _(_HEADINGS.get(self.ended, gettext_noop("Carina is not running. Repair the database first.")))
 
     def lines(self, markup: Markup) -> list[str]:
         problems = (_("Database: {unstored}", unstored=file.problem) for file in self.databases if file.problem)

@@ -17,7 +17,7 @@ from bot.services.names import find_living, named_audience
 from bot.services.people.tasks import TaskRow, tree_lines
 from bot.services.registry import KEEPS, Arguments, Param, operation
 from bot.services.results import ActionReport, Listing, Markup, Result, Row, report
-from bot.services.transactions import Service
+from bot.services.transactions import ZonedService
 from memory import activity, coordination
 from memory.activity import Details, Event, EventFilter, Importance, Kind, TaskChanged, ToolUsed
 from memory.agenda import tasks
@@ -148,7 +148,7 @@ class CoordinationStatus(Result):
         return lines if any(told for _title, told in parts) else [*lines, _("There are no open tasks.")]
 
 
-class Coordination(Service, frozen=True):
+class Coordination(ZonedService, frozen=True):
     titles: ClassVar = {"coord": "Manage the tasks, handoffs and notes that agents share"}
 
     @operation("activity", "List what agents did recently", Action.READ_MEMORY)
@@ -169,10 +169,10 @@ class Coordination(Service, frozen=True):
 
     @operation("coord.status", "Show agents, open tasks, handoffs and notes", Action.READ_MEMORY)
     def show_status(self, rows: Rows, caller: Caller) -> CoordinationStatus:
-        scope = caller.scope
+        scope, zone = caller.scope, self.zone_of(rows, caller)
         return CoordinationStatus(
             agents=tuple(map(AgentPresence.from_record, activity.others(rows, AgentId(""), scope))),
-            tasks=tuple(TaskRow.of(each, "UTC") for each in tasks.shared(rows, scope, _LISTED)),
+            tasks=tuple(TaskRow.of(each, zone) for each in tasks.shared(rows, scope, _LISTED)),
             handoffs=tuple(
                 StoredNote.from_record(each, text=_handoff(each))
                 for each in coordination.handoffs(rows, scope, _LISTED)

@@ -107,18 +107,23 @@ def _session(found: Session, name: str, heard: str) -> SummaryRow:
     """A summary by rules, independent of any model."""
     parts = [found.what, _listed(_("Decided"), found.decisions), _listed(_("Files"), found.files)]
     parts += [_listed(_("Commits"), found.commits), _listed(_("Unfinished"), found.unfinished)]
-    text = " ".join(filter(None, parts))
-    told = {"of": "session", "name": name, "heard_in": heard, "messages": None, "by": OFFLINE, "text": text}
+    told = {"of": "session", "name": name, "heard_in": heard, "messages": None, "by": OFFLINE, "text": _one(parts)}
     return SummaryRow.from_record(found, made=found.last_at, **told)
 
 
 def _all(found: ConstellationSummary, heard: str) -> SummaryRow:
     day, shown = f"{found.start:%Y-%m-%d}", date_words(found.start)
     parts = [found.summary, _listed(_("Decided"), found.decisions), _listed(_("Unfinished"), found.threads)]
-    told = {"text": " ".join(filter(None, parts)), "heard_in": heard}
+    told = {"text": _one(parts), "heard_in": heard}
     name, title = (day, shown) if found.span == "day" else (_(_WEEK, start=day), _(_WEEK, start=shown))
     return SummaryRow.from_record(found, of=found.span, name=name, title=title, **told)
 
 
+def _one(parts: Sequence[str]) -> str:
+    """The parts that are not empty as one text, each a sentence of its own if there are several."""
+    told = [*filter(None, parts)]
+    return " ".join(map(sentence, told)) if len(told) > 1 else "".join(told)
+
+
 def _listed(title: str, lines: Sequence[str]) -> str:
-    return sentence(f"{title}: {'; '.join(lines)}") if lines else ""
+    return f"{title}: {'; '.join(lines)}" if lines else ""

@@ -8,6 +8,7 @@ import pytest
 from bot.agents.context.situation import ROSTER_CHARACTERS, Situation, roster_lines, situation_parts
 from bot.agents.owner_notices import Notices
 from bot.services.agents.coordination import Coordination
+from bot.services.registry import Registry
 from bot.services.results import Markdown, Plain
 from bot.upkeep.housekeeping import Monitor
 from memory import activity, agents, coordination
@@ -56,6 +57,11 @@ TWO = two(
 )
 
 
+def coordination_of(service: Service) -> Registry:
+    people = service.approvals.people
+    return registry(Coordination(service.database, people, service.clock, "UTC"), people=people)
+
+
 async def events(service: Service, scope: Scope) -> list[tuple[Kind, str]]:
     def read(rows: Rows) -> list[tuple[Kind, str]]:
         return [(event.kind, f"{event.agent_name} {event.words}") for event in reversed(recent(rows, scope))]
@@ -100,7 +106,7 @@ async def test_every_thing_a_turn_does_is_in_the_activity(tmp_path: Path) -> Non
 async def test_nobody_is_in_a_list_of_activity_under_two_names(tmp_path: Path) -> None:
     async with talked(tmp_path, Setting(), "tea please") as service:
         await service.heard(said("and milk", 2, speaker=replace(ANN, name="Annie")))
-        listed = registry(Coordination(service.database, service.clock), people=service.approvals.people)
+        listed = coordination_of(service)
         caller = replace(somebody(OLGA.id), scope=Scope(HALL.audience))
         found = (await listed.call("activity", caller, {"kind": "message_received"})).data()
     assert [row["text"].count("Annie") for row in found] == [1, 1]
@@ -110,7 +116,7 @@ async def test_what_tools_were_told_and_gave_is_read_from_the_conversation_and_g
     calls = call("recall", "1", operation="insert", content="Ann likes tea"), call("coord", "2", operation="sing")
     model = ScriptedModel(says("", *calls), says("done"))
     async with running(tmp_path, Setting(model)) as service:
-        coordinated = registry(Coordination(service.database, service.clock), people=service.approvals.people)
+        coordinated = coordination_of(service)
 
         async def used(scope: Scope) -> list[tuple[str, str, str]]:
             caller = replace(somebody(OLGA.id), scope=scope)
@@ -206,7 +212,7 @@ async def test_what_is_said_of_a_task_is_shown_to_whom_it_is_given_and_what_wait
         await service.heard(said("hello", 2, PORT))
         found = await service.read(lambda rows: tasks.shared(rows, Scope(HALL.audience)))
         noted = [words for kind, words in await events(service, Scope(HALL.audience)) if kind is Kind.NOTABLE]
-        listed = registry(Coordination(service.database, service.clock), people=service.approvals.people)
+        listed = coordination_of(service)
         caller = replace(somebody(OLGA.id), scope=Scope(HALL.audience))
         (row,) = (await listed.call("activity", caller, {"kind": "notable"})).data()
         assert sorted(row["details"]) == ["task", "tool", "type"]

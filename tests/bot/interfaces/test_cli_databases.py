@@ -37,13 +37,13 @@ def begin(folder: Path, *names: str) -> list[Path]:
     return asyncio.run(begun())
 
 
-def begin_older(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The same as a Carina left it that knew one migration of constellations less."""
-    real = migrations.migrations
-    with monkeypatch.context() as patch:
-        less = [each for each in real(Kind.CONSTELLATION) if each.version < NEWEST[Kind.CONSTELLATION]]
-        patch.setattr(migrations, "migrations", lambda kind: less if kind is Kind.CONSTELLATION else real(kind))
-        (path,) = begin(folder, "home")
+def begin_older(folder: Path) -> Path:
+    """The same as a Carina left it that knew one migration of constellations less, which finds nothing to change."""
+    (path,) = begin(folder, "home")
+    set_version(path, NEWEST[Kind.CONSTELLATION] - 1)
+    raw = connect(path)
+    raw.execute("DELETE FROM migration_checksums WHERE version = ?", (NEWEST[Kind.CONSTELLATION],))
+    raw.close()
     return path
 
 
@@ -63,15 +63,16 @@ def content(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
-def test_an_older_database_is_said_by_every_command_until_it_is_migrated(
-    tmp_path: Path, here: Here, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = begin_older(tmp_path, monkeypatch)
+def test_an_older_database_is_said_by_every_command_until_it_is_migrated(tmp_path: Path, here: Here) -> None:
+    path = begin_older(tmp_path)
     needed = NEWEST[Kind.CONSTELLATION]
     words = f"{path} has version {needed - 1}, but this program needs {needed}: run `carina db migrate`"
     done = carina(tmp_path, "status")
     assert (done.returncode, done.stderr) == (3, "")
-    assert done.stdout.splitlines()[:2] == ["Carina is not running. Repair the database first.", f"Database: {words}"]
+    assert done.stdout.splitlines()[:2] == [
+        "Carina is not running. Run `carina db migrate` first.",
+        f"Database: {words}",
+    ]
     done = here("status --json")
     row = json.loads(done.stdout)["databases"][1]
     assert (done.returncode, row["state"], row["problem"]) == (3, "older", words)
@@ -152,10 +153,8 @@ def test_a_registry_that_cannot_be_read_behind_its_version_is_damaged(tmp_path: 
     assert "global.db cannot be read as a database (no such table: constellations): restore it" in done.stdout
 
 
-def test_nothing_is_migrated_while_another_file_has_to_be_seen_to(
-    tmp_path: Path, here: Here, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = begin_older(tmp_path, monkeypatch)
+def test_nothing_is_migrated_while_another_file_has_to_be_seen_to(tmp_path: Path, here: Here) -> None:
+    path = begin_older(tmp_path)
     (attic,) = begin(tmp_path, "attic")
     assert path < attic, "the one that migrating would mend is looked at first"
     set_version(attic, 99)

@@ -321,6 +321,15 @@ def test_code_stays_code_on_discord_and_what_only_looks_like_it_does_not() -> No
     assert {text: Markdown().text(text) for text in shown} == shown
 
 
-@pytest.mark.parametrize(("seconds", "said"), [(50, "in less than a minute"), (1, "just now"), (-20, "just now")])
-def test_a_time_that_is_near_is_now_only_if_it_has_come(seconds: int, said: str) -> None:
+_DAY = 86_400
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        *((50, "in less than a minute"), (1, "just now"), (-20, "just now")),
+        *((729 * _DAY, "in 729 days"), (-800 * _DAY, "2 years ago"), (26_332 * _DAY, "in 72 years")),
+    ],
+)
+def test_a_time_is_now_only_if_it_has_come_and_in_years_only_from_two_on(seconds: int, said: str) -> None:
     assert relative(NOW + timedelta(seconds=seconds), NOW) == said
