@@ -24,7 +24,7 @@ NUMBERS = range(1, 5)
 
 
 @dataclass(frozen=True)
-class Happening:
+class Arrival:
     """One thing that happens to message `number`; `after` seconds is when an edit was made."""
 
     what: str
@@ -94,8 +94,8 @@ class Model:
         ]
 
 
-happenings = st.builds(
-    Happening,
+arrivals = st.builds(
+    Arrival,
     st.sampled_from(["created", "created", "edited", "edited", "deleted", "reacted"]),
     st.sampled_from(NUMBERS),
     st.integers(1, 4),
@@ -104,8 +104,8 @@ happenings = st.builds(
 pauses = st.sampled_from(["", "", "yield", "slow", "slow", "again", "die"])
 
 
-async def live(steps: Sequence[tuple[Happening, str]], folder: Path) -> tuple[list[dict[str, object]], Model]:
-    """Hear it all; between two happenings the loop runs, the disk is slow, or the process dies and hears it again."""
+async def live(steps: Sequence[tuple[Arrival, str]], folder: Path) -> tuple[list[dict[str, object]], Model]:
+    """Hear it all; between two of these the loop runs, the disk is slow, or the process dies and hears it again."""
     heard, model = list[Notification](), Model()
     platform: Platform | None = None
     clock = MovableClock()
@@ -115,8 +115,8 @@ async def live(steps: Sequence[tuple[Happening, str]], folder: Path) -> tuple[li
             platform = service.platform
             _hear(service, model, *heard[-3:])  # what a platform repeats after a reconnect
             while left:
-                happening, pause = left.pop(0)
-                heard.append(happening.notification())
+                arrival, pause = left.pop(0)
+                heard.append(arrival.notification())
                 _hear(service, model, heard[-1])
                 if pause == "die":
                     await service.router._intake.join()  # else it may not have been heard: the source reads it back
@@ -159,8 +159,8 @@ def _sleep(_tx: Tx) -> None:
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
-@given(st.lists(st.tuples(happenings, pauses), min_size=1, max_size=25))
-def test_the_store_ends_as_if_one_hand_had_written_it(steps: list[tuple[Happening, str]]) -> None:
+@given(st.lists(st.tuples(arrivals, pauses), min_size=1, max_size=25))
+def test_the_store_ends_as_if_one_hand_had_written_it(steps: list[tuple[Arrival, str]]) -> None:
     with TemporaryDirectory() as folder:
         stored, model = asyncio.run(live(steps, Path(folder)))
     assert stored == model.stored()
@@ -169,12 +169,12 @@ def test_the_store_ends_as_if_one_hand_had_written_it(steps: list[tuple[Happenin
 @pytest.mark.parametrize("pause", ["", "yield", "slow", "again", "die"])
 def test_a_message_that_is_created_edited_and_deleted_in_one_breath_leaves_nothing(pause: str) -> None:
     life = [
-        (Happening("created", 1, answer=True), pause),
-        (Happening("edited", 1, 2), pause),
-        (Happening("edited", 1, 1), pause),  # overtaken on its way
-        (Happening("deleted", 1), pause),
-        (Happening("edited", 1, 3), pause),
-        (Happening("created", 1), pause),
+        (Arrival("created", 1, answer=True), pause),
+        (Arrival("edited", 1, 2), pause),
+        (Arrival("edited", 1, 1), pause),  # overtaken on its way
+        (Arrival("deleted", 1), pause),
+        (Arrival("edited", 1, 3), pause),
+        (Arrival("created", 1), pause),
     ]
     with TemporaryDirectory() as folder:
         found, model = asyncio.run(live(life, Path(folder)))

@@ -29,7 +29,7 @@ MEMORY_LAYERS = (
     {"coordination", "erasure", "why", "wider_audience"},
     {"blocks", "knowledge", "permission_grants"},
     {"activity", "agenda", "group_runs", "permission_requests", "search", "spending"},
-    {"data_sources", "folders", "idempotent_requests", "jobs", "queue", "unattended_turns"},
+    {"data_sources", "folders", "idempotent_requests", "jobs", "queue", "sleeptime_turns"},
     {"agent_groups"},
     {"agents", "people"},
     {"store"},

@@ -220,17 +220,17 @@ class Account(Struct, frozen=True):
         with _explained():
             labelled = await account_label.is_labelled(self.session)
         found = {"handle": self.session.handle, "did": self.session.did, "service": self.config.bluesky_service}
-        passed = dict(await self.counts())
+        skipped = dict(await self.counts())
         lines = [
             _("{handle} ({did}) on {service}: {words}", **found, words=self.words()),
             _("labeled as a bot") if labelled else _("not labeled as a bot; `carina bluesky setup` fixes that"),
             *(
                 _("skipped in the past day: {count} ({why})", why=_(SKIPPED.get(why, why)), count=count)
-                for why, count in passed.items()
+                for why, count in skipped.items()
             ),
             *self.more(),
         ]
-        return {**found, "labelled": labelled, "passed_over": passed, "lines": lines}
+        return {**found, "labelled": labelled, "skipped": skipped, "lines": lines}
 
 
 async def run_without_service(config: Config, operation: str, arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -44,7 +44,7 @@ from bot.services.memory.foreign_imports import Imports
 from bot.services.memory.projects import Projects
 from bot.services.memory.search import Search
 from bot.services.memory.summaries import Summaries
-from bot.services.memory.unattended_turns import UnattendedTurns
+from bot.services.memory.summaries_of_nights import NightSummaries
 from bot.services.memory.why import Why
 from bot.services.people.agenda import Agenda
 from bot.services.people.approvals import Approvals
@@ -170,7 +170,7 @@ class _Maker:
             *(
                 Blocks(*base, zone, checkpoints),
                 BlockSettings(*base, checkpoints),
-                UnattendedTurns(*base, zone, checkpoints),
+                NightSummaries(*base, zone, checkpoints),
             ),
             *(ContextViews(database, clock), Coordination(*base, zone), KnownPeople(*base)),
         )

@@ -120,8 +120,8 @@ def append(tx: Tx, agent: AgentId, label_or_id: str, text: str, origin: Origin, 
 def delete(tx: Tx, agent: AgentId, label_or_id: str, scope: Scope, by: ChangedBy | None = None) -> Entry:
     """Delete an entry, its chunks, what it superseded and what was expanded from it, with index and use records.
 
-    If an unattended turn deletes it (`by`), it is kept for a while, so that it can be restored. Raises `EntryNotFound`
-    if the scope may use no entry of that label or id.
+    If a turn of a sleeptime group deletes it (`by`), it is kept for a while, so that it can be restored. Raises
+    `EntryNotFound` if the scope may use no entry of that label or id.
     """
     entry = read(tx, agent, label_or_id, scope)  # the whole entry, even for a passage's id
     family = family_of(tx, entry.id)

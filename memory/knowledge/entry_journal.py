@@ -1,6 +1,6 @@
-"""Changes of archival entries by unattended turns, kept for a while so that they can be undone together.
+"""Changes of archival entries by turns of sleeptime groups, kept for a while so that they can be undone together.
 
-Only turns of sleeptime groups are recorded. A row holds the entry before the change, with the people and messages
+A row holds the entry before the change, with the people and messages
 behind it; it is deleted when those messages are taken back, when the entry is forgotten, and after some time.
 """
 
@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
-from memory import unattended_turns
+from memory import sleeptime_turns
 from memory.knowledge.entries import digest_of, to_entry
 from memory.people.audience import Audience, Scope
 from memory.store.database import Row, Rows, Tx, as_dict
@@ -43,7 +43,7 @@ class JournalEntry(Struct, frozen=True):
 
 def image(rows: Rows, turn: TurnId | None, entry: EntryId) -> dict[str, Any] | None:
     """An entry before a turn changes it; None if the turn is not recorded."""
-    if turn is None or not unattended_turns.is_unattended(rows, turn):
+    if turn is None or not sleeptime_turns.is_sleeptime_turn(rows, turn):
         return None
     row = rows.one("SELECT * FROM archival_entries WHERE id = ?", (entry,))
     return {} if row is None else _image(row)

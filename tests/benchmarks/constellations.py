@@ -23,7 +23,7 @@ from tests.benchmarks.process import measured_apart, resident_mib, threads
 from tests.benchmarks.report import Measure, Report, at_most, percentile
 from tests.benchmarks.turns import fill_messages
 from tests.benchmarks.words import Words
-from tests.benchmarks.world import EchoModel, Sink, make_kit, running, said, surroundings
+from tests.benchmarks.world import EchoModel, Sink, running, said, shared_parts, turn_deps_with
 from tests.bot.seeding import seeded
 
 _FILL = commit_point("bench.fill_constellations")
@@ -73,16 +73,16 @@ async def _serve(
     constellations: Constellations, ids: list[ConstellationId], groups: dict[ConstellationId, GroupId]
 ) -> dict[str, float]:
     endpoint, found = Sink(), dict[str, float]()
-    turn_deps = make_kit(EchoModel(), endpoint)
+    turn_deps = turn_deps_with(EchoModel(), endpoint)
 
     @asynccontextmanager
     async def make(identifier: ConstellationId) -> AsyncIterator[ConstellationRuntime]:
         async with constellations.use(identifier) as file:
             routing = GroupRouting({}, groups.get(identifier, GroupId("")))
-            yield ConstellationRuntime(constellations.of(identifier), file, routing, turn_deps, around)
+            yield ConstellationRuntime(constellations.of(identifier), file, routing, turn_deps, parts)
 
-    around = surroundings(constellations)
-    router = Router(constellations, OpenConstellations(make, around.supervisor), ids[0], around)
+    parts = shared_parts(constellations)
+    router = Router(constellations, OpenConstellations(make, parts.supervisor), ids[0], parts)
     opened = []
     for each in groups:
         begin = time.perf_counter()

@@ -141,27 +141,27 @@ async def open_world(making: Making) -> AsyncIterator[World]:
     endpoint = Sink()
     async with Constellations.open(making.folder, utc_now) as constellations:
         home, routing = await seeded(config, constellations)
-        turn_deps = make_kit(making.model, endpoint, making.watch)
+        turn_deps = turn_deps_with(making.model, endpoint, making.watch)
 
         @asynccontextmanager
         async def make(identifier: ConstellationId) -> AsyncIterator[ConstellationRuntime]:
             async with constellations.use(identifier) as file:
-                yield ConstellationRuntime(constellations.of(identifier), file, routing, turn_deps, around)
+                yield ConstellationRuntime(constellations.of(identifier), file, routing, turn_deps, parts)
 
-        around = surroundings(constellations)
-        opened = OpenConstellations(make, around.supervisor)
-        router = Router(constellations, opened, home, around)
+        parts = shared_parts(constellations)
+        opened = OpenConstellations(make, parts.supervisor)
+        router = Router(constellations, opened, home, parts)
         async with running(router), opened.use(home) as runtime:
             agent = (await runtime.database.read(agents.agents))[0]
             yield World(constellations, runtime, routing.default, agent, router, endpoint)
 
 
-def surroundings(constellations: Constellations) -> SharedParts:
+def shared_parts(constellations: Constellations) -> SharedParts:
     """Nobody waits here for whether another message follows."""
     return SharedParts(lambda _: RetryPolicy(attempts=5, merge=0), open_gate(constellations), Supervisor())
 
 
-def make_kit(model: Model, endpoint: Endpoint, watch: turn_events.Watch = unwatched) -> TurnDeps:
+def turn_deps_with(model: Model, endpoint: Endpoint, watch: turn_events.Watch = unwatched) -> TurnDeps:
     async def choose(_agent: Agent) -> Model:
         return model
 

@@ -13,6 +13,6 @@ from bot.config.file_settings import Agent
 def beginning_texts() -> str:
     """The texts of agents, blocks and groups that ship with the program, in lower case: no person's words."""
     files = [file.read_text("utf-8") for file in resources.files(__name__).iterdir() if file.name.endswith(".toml")]
-    starters = [json.dumps(tomllib.loads(text), ensure_ascii=False) for text in files]
+    examples = [json.dumps(tomllib.loads(text), ensure_ascii=False) for text in files]
     templates = [full_description(template.description, template.schema) for template in TEMPLATES.values()]
-    return "\n".join([Agent().model_dump_json(by_alias=True), *starters, *templates]).casefold()
+    return "\n".join([Agent().model_dump_json(by_alias=True), *examples, *templates]).casefold()

@@ -136,11 +136,11 @@ events = st.lists(
 
 @given(events, st.integers(1, MOST))
 def test_whatever_happens_a_turn_ends_and_every_call_has_its_result_before_the_next_request(
-    happenings: list[tuple[str, int, bool]], most: int
+    script: list[tuple[str, int, bool]], most: int
 ) -> None:
     """Play a turn: the model calls some tools, words change and more arrive, tools are interrupted."""
     asked, steps, restarts, thought = [message()], [JOINED], 0, 0
-    script = [*happenings, *[("", 0, False)] * 40]
+    script = [*script, *[("", 0, False)] * 40]
     for what, calls, effect in script:
         if what == "edit":
             asked[-1] = message(asked[-1].message.id, asked[-1].message.revision + 1)

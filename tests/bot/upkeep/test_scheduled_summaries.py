@@ -9,7 +9,7 @@ import pytest
 
 from bot.models.base import Answer, ModelBusy, Usage
 from bot.models.offline import OfflineModel
-from bot.services.memory.unattended_turns import night_named, night_of
+from bot.services.memory.summaries_of_nights import night_named, night_of
 from bot.upkeep.background_calls import Background
 from bot.upkeep.scheduled_summaries import OF_AGENTS, OF_DAYS, SummaryJob
 from memory.knowledge import summaries

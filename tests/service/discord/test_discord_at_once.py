@@ -41,11 +41,11 @@ class Delete:
     """More than one: as a moderator cleans up."""
 
 
-Happening: TypeAlias = Create | Edit | Unfurl | Delete
+Arrival: TypeAlias = Create | Edit | Unfurl | Delete
 
 words = st.sampled_from(["red", "green", "blue", "see https://example.org/", "ünïcode ✨", "two\nlines"])
 which = st.integers(0, 9)
-happenings = st.lists(
+arrivals = st.lists(
     st.one_of(
         st.builds(Create, words, st.integers(0, 1)),
         st.builds(Edit, which, words),
@@ -61,11 +61,11 @@ listening = running("listening", f'{NO_MERGING}\ndefault_mode = "listen"', scrip
 """A program that hears everything, and answers when it is called."""
 
 
-@given(first=happenings, then=happenings, slow=st.booleans())
+@given(first=arrivals, then=arrivals, slow=st.booleans())
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck), database=None)
 @pytest.mark.asyncio(loop_scope="module")
 async def test_the_store_ends_as_if_everything_had_happened_slowly(
-    listening: Live, first: list[Happening], then: list[Happening], slow: bool
+    listening: Live, first: list[Arrival], then: list[Arrival], slow: bool
 ) -> None:
     channel = listening.guild.text_channel("burst")
     people = [listening.ana, listening.olga]
@@ -84,7 +84,7 @@ async def happen(
     t: Live,
     channel: GuildChannel,
     people: list[Person],
-    what: list[Happening],
+    what: list[Arrival],
     posts: list[Message],
     expected: dict[str, str | None],
 ) -> None:

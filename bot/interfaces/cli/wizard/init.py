@@ -197,7 +197,7 @@ class Setup(Struct, frozen=True):
             variables["CARINA_MODEL"] = arguments.model
         toml = path.read_text("utf-8") if added else arguments.toml(starter_text(arguments.starter))
         try:
-            check_config(toml, variables, surroundings(path) if added else {})
+            check_config(toml, variables, current_environment(path) if added else {})
         except ConfigError as error:
             raise UserError("Nothing was written: {error}", error=error) from error
         write_both(path, None if added else toml, dotenv, variables)
@@ -222,7 +222,7 @@ class Setup(Struct, frozen=True):
         return invite_url(int(given))
 
 
-def surroundings(file: Path) -> dict[str, str]:
+def current_environment(file: Path) -> dict[str, str]:
     """The current settings in the environment and in `.env`, without Carina's own, such as its folder."""
     found = read_dotenv(file.with_name(".env"), []) | read_dotenv(Path(".env"), []) | environment()
     return {name: value for name, value in found.items() if not name.startswith("CARINA_")}

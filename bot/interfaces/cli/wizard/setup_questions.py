@@ -18,7 +18,7 @@ from bot.errors import ConfigError, UserError
 from bot.interfaces.cli import streams
 from bot.interfaces.cli.automatic_startup import no_manager
 from bot.interfaces.cli.doctor import examine_bluesky, examine_discord, examine_models
-from bot.interfaces.cli.wizard.init import WriteFile, check_config, require_new, surroundings
+from bot.interfaces.cli.wizard.init import WriteFile, check_config, current_environment, require_new
 from bot.services.status_results import finding_text
 from memory.store.clock import utc_now
 from sources.discord.markup import application_of, invite_url
@@ -102,7 +102,7 @@ class Wizard(Struct):
                 )
             )
         choices, usual = (OFFLINE, *self.local, *KEY_OF_PROVIDER), next(iter(self.local), OFFLINE)
-        around, kept = surroundings(self.now.file), self.now.model.default
+        around, kept = current_environment(self.now.file), self.now.model.default
         usual = usual if kept == OFFLINE else kept
         keys = {name: around.get(variable, "") for name, variable in KEY_OF_PROVIDER.items()}
         says = _("The offline model answers by fixed rules. The others are language models: {names}.")
@@ -191,7 +191,7 @@ class Wizard(Struct):
         """
         said = WriteFile.model_construct(None, **{name: value for name, value in answers.items() if value})
         try:
-            return check_config(said.toml(""), said.environment(), surroundings(self.now.file))
+            return check_config(said.toml(""), said.environment(), current_environment(self.now.file))
         except (ConfigError, UserError) as error:
             click.echo(error_text(error))
             return None

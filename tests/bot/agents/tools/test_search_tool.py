@@ -45,7 +45,7 @@ async def looked(service: Service, number: int, tool: str = "search", **argument
     return results(service.model.requests[-1])[-1]
 
 
-def desk(service: Service) -> Search:
+def search_of(service: Service) -> Search:
     """As the owner's command line has it, who hears what is said in guilds."""
     return search(service.database, People((PERSON,)), service.clock)
 
@@ -116,7 +116,7 @@ async def _talk(service: Service) -> None:
 
 
 async def test_nothing_is_shown_beside_a_hit_that_those_who_hear_may_not_know(service: Service) -> None:
-    owner = desk(service)
+    owner = search_of(service)
     secret = private("hall")  # the same place, made private for a while
     for number, text, place in ((1, "the safe is open", secret), (2, "a red ferry", channel("hall"))):
         service.model.replies.append(says("Yes."))
@@ -152,7 +152,7 @@ async def test_a_guess_is_told_as_one_wherever_it_is_shown_and_never_comes_to_mi
             assert "Minka" not in service.model.requests[-2].messages[-1].text, "it is not recalled"
             assert told.startswith(f"{GUESSES}\n- ent_")
             assert "Minka purrs" in told
-        people = replace(desk(service), understood=understood)
+        people = replace(search_of(service), understood=understood)
         shown = await found(people, "pets", domain="archival_memory")
         (hit,) = shown.data()["hits"]
         assert hit["perhaps"]
@@ -174,7 +174,7 @@ async def test_agents_and_people_name_what_they_search_alike(
     service: Service, domain: str | None, searched: set[str]
 ) -> None:
     named = {} if domain is None else {"domain": domain}
-    assert set((await found(desk(service), "mango", **named)).searched) == searched
+    assert set((await found(search_of(service), "mango", **named)).searched) == searched
     told, _ok = await looked(service, 1, query="mango", **named)
     where = told.removeprefix("Nothing was found. Searched: ").removesuffix(".").split(", ")
     assert {each.split()[1] for each in where} == searched - {"files"}, "the agent has no folder"
@@ -239,27 +239,27 @@ async def test_a_day_is_one_on_the_clocks_of_who_asks_and_counts_whole(
     service: Service, zone: str, conditions: dict[str, Any], there: bool
 ) -> None:
     await service.heard(said("the red ferry", 1))
-    elsewhere = replace(desk(service), zone=zone)
+    elsewhere = replace(search_of(service), zone=zone)
     assert bool((await found(elsewhere, "ferry", **conditions)).hits) is there
 
     def moved(tx: Tx) -> None:
         person_settings.put(tx, (PERSON,), person_settings.Times(zone=zone), service.clock())
 
     await service.write(moved)
-    own = await found(desk(service), "ferry", **conditions)
+    own = await found(search_of(service), "ferry", **conditions)
     assert bool(own.hits) is there, "by the zone that they named"
 
 
 async def test_a_condition_that_what_is_asked_cannot_meet_is_said_to_people_too(service: Service) -> None:
     await _talk(service)
-    told = await found(desk(service), "ferry", domain="facts", role="user")
+    told = await found(search_of(service), "ferry", domain="facts", role="user")
     assert on_discord(told).startswith(
         "Nothing was searched: the filter “role” does not apply to anything you chose to search."
     )
     assert told.unmet == "Nothing was searched: role applies only to messages."
-    said_by_me = await found(desk(service), "ferry", domain="summaries", author="me")
+    said_by_me = await found(search_of(service), "ferry", domain="summaries", author="me")
     assert said_by_me.unmet.startswith("Nothing was searched: author 'me' applies only to messages, entries, ")
-    mine = await found(desk(service), "", domain="blocks", author="me")
+    mine = await found(search_of(service), "", domain="blocks", author="me")
     assert list(mine.searched) == ["blocks"], "what is about them"
 
 

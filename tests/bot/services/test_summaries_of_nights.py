@@ -11,7 +11,7 @@ from bot.errors import UserError
 from bot.models.base import Answer, Request
 from bot.services.caller import Caller, PlaceScope, Via
 from bot.services.memory.blocks import Blocks
-from bot.services.memory.unattended_turns import UnattendedTurns
+from bot.services.memory.summaries_of_nights import NightSummaries
 from bot.services.results import Listing
 from memory import agents, coordination
 from memory.agenda import tasks
@@ -70,7 +70,7 @@ class Dark:
         self.live, self.service, self._calls = live, live.service, calls
         people = self.service.approvals.people
         store = self.service.database, people, self.service.clock
-        self.registry = registry(UnattendedTurns(*store, "UTC"), Blocks(*store, "UTC"), people=people)
+        self.registry = registry(NightSummaries(*store, "UTC"), Blocks(*store, "UTC"), people=people)
 
     async def acts(self, *calls: Any) -> None:
         """Somebody says what wakes the agent of the night, which then does that."""

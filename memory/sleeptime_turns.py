@@ -1,4 +1,4 @@
-"""The unattended turns of sleeptime groups: which there were, why, and what they said and arranged."""
+"""The turns of sleeptime groups, which nobody asked for: which there were, why, and what they said and arranged."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -17,8 +17,8 @@ _IS_ROOT = """t.parent_id IS NULL AND t.person_id IS NULL
       OR EXISTS (SELECT 1 FROM inbox i WHERE i.turn_id = t.id AND i.source = 'sleeptime'))"""
 
 
-class UnattendedTurn(Struct, frozen=True):
-    """An unattended turn. `why` is what its agent was told: the triggers, with what they were about."""
+class SleeptimeTurn(Struct, frozen=True):
+    """A turn of a sleeptime group. `why` is what its agent was told: the triggers, with what they were about."""
 
     id: TurnId
     agent: AgentId
@@ -41,21 +41,21 @@ class UnattendedTurn(Struct, frozen=True):
         return (self.id, *self.parts)
 
 
-def is_unattended(rows: Rows, turn: TurnId) -> bool:
-    """Whether a turn, or the one that caused it, is unattended."""
+def is_sleeptime_turn(rows: Rows, turn: TurnId) -> bool:
+    """Whether a turn, or the one that caused it, is of a sleeptime group."""
     sql = f"""WITH RECURSIVE up (id, parent) AS (SELECT id, parent_id FROM turns WHERE id = ?
               UNION SELECT t.id, t.parent_id FROM turns t JOIN up ON t.id = up.parent)
               SELECT 1 FROM turns t WHERE t.id IN (SELECT id FROM up) AND {_IS_ROOT}"""
     return rows.one(sql, (turn,)) is not None
 
 
-def turns_between(rows: Rows, start: datetime, end: datetime, scope: Scope) -> list[UnattendedTurn]:
-    """The unattended turns that began in a time and that the scope may know, oldest first."""
+def turns_between(rows: Rows, start: datetime, end: datetime, scope: Scope) -> list[SleeptimeTurn]:
+    """Those that began in a time and that the scope may know, oldest first."""
     sql = f"""SELECT t.*, coalesce(a.name, t.agent_id) AS agent_name, coalesce(g.name, '') AS group_name FROM turns t
               LEFT JOIN agents a ON a.id = t.agent_id LEFT JOIN agent_groups g ON g.id = t.group_id
               WHERE t.started_at >= ? AND t.started_at < ? AND KNOWN(t.audience) AND {_IS_ROOT} ORDER BY t.id"""
     night = RowMapper(
-        UnattendedTurn,
+        SleeptimeTurn,
         why=lambda row: _why(rows, row["id"], scope),
         said=lambda row: _said(rows, row["id"], scope),
         arranged=lambda row: _arranged(rows, row["id"], scope),
@@ -65,13 +65,13 @@ def turns_between(rows: Rows, start: datetime, end: datetime, scope: Scope) -> l
 
 
 def begun_since(rows: Rows, since: datetime, scope: Scope) -> list[datetime]:
-    """The start times of the unattended turns since then that the scope may know, newest first."""
+    """The start times of those since then that the scope may know, newest first."""
     sql = f"""SELECT t.started_at FROM turns t WHERE t.started_at >= ? AND KNOWN(t.audience) AND {_IS_ROOT}
               ORDER BY t.id DESC"""
     return [from_text(row["started_at"]) for row in rows.all(*scope.bind(sql, since))]
 
 
-def count_elsewhere(rows: Rows, start: datetime, end: datetime, known: Sequence[UnattendedTurn]) -> int:
+def count_elsewhere(rows: Rows, start: datetime, end: datetime, known: Sequence[SleeptimeTurn]) -> int:
     """How many more there were in that time than the `known` ones."""
     sql = f"SELECT count(*) FROM turns t WHERE t.started_at >= ? AND t.started_at < ? AND {_IS_ROOT}"
     return rows.number(sql, (start, end)) - len(known)

@@ -17,7 +17,7 @@ from bot.services.registry import Param, Suggestions, operation, suggestions
 from bot.services.results import Listing, Markup, Row
 from bot.services.transactions import ZonedService, commit
 from bot.upkeep.scheduled_summaries import Period
-from memory import activity, coordination, unattended_turns
+from memory import activity, coordination, sleeptime_turns
 from memory.activity import NewEvent, NightUndone
 from memory.blocks import BlockType, revert
 from memory.blocks.changes import Change
@@ -29,11 +29,11 @@ from memory.knowledge import entry_changes, entry_journal
 from memory.knowledge.entry_journal import JournalEntry
 from memory.people.audience import Scope
 from memory.people.identities import place_called
+from memory.sleeptime_turns import SleeptimeTurn
 from memory.store.database import Rows, Tx
 from memory.store.errors import BlockCorrupt, StoreError
 from memory.store.ids import AgentId, BlockId, EntryId, TurnId
 from memory.store.logs import Log
-from memory.unattended_turns import UnattendedTurn
 from scheduler.times_in_words import date_words
 from scheduler.zones import instant, zone_of
 from sources.names import place_title
@@ -42,7 +42,7 @@ from texts import _, error_text, gettext_noop, ngettext, ngettext_lazy, ngettext
 
 _SHOWN = 160
 _KNOWN = timedelta(days=60)  # longer than Discord shows suggestions for, a night each
-_log = Log("bot.services.memory.unattended_turns")
+_log = Log("bot.services.memory.summaries_of_nights")
 _Night = Annotated[
     str,
     Param(
@@ -118,21 +118,21 @@ class UndoneRow(Row):
         return self.told(markup, "{what}: {state} ({text})", state=_(_UNDONE[self.state]))
 
 
-class UnattendedTurns(ZonedService, frozen=True):
+class NightSummaries(ZonedService, frozen=True):
     checkpoints: CheckpointPolicy = DEFAULT_POLICY
 
     @operation("summary.night", "Show what agents did on their own overnight, and why", Action.READ_MEMORY)
     def report(self, rows: Rows, caller: Caller, night: _Night = "") -> Listing[TurnRow]:
         period = self._period(night)
         empty = _("There is nothing to show here for that night.")
-        turns = unattended_turns.turns_between(rows, period.start, period.end, caller.scope)
+        turns = sleeptime_turns.turns_between(rows, period.start, period.end, caller.scope)
         found = written(rows, turns, caller.scope)
-        undone = unattended_turns.undone(rows, period.name, caller.scope)
+        undone = sleeptime_turns.undone(rows, period.name, caller.scope)
         listed = [TurnRow(at=at, text=_(words)) for at, words in undone]
         listed += [_turn_row(rows, turn, found, caller.scope) for turn in turns]
         if roles_and_rights.rank_of(self.people, caller.approver) is not Rank.OWNER:
             return Listing.of(listed, empty)  # others do not even learn the amount elsewhere
-        if (more := unattended_turns.count_elsewhere(rows, period.start, period.end, turns)) > 0:
+        if (more := sleeptime_turns.count_elsewhere(rows, period.start, period.end, turns)) > 0:
             one, many = ngettext_noop("{count} turn that you cannot see here", "{count} turns that you cannot see here")
             listed.append(TurnRow(text=ngettext(one, many, more)))
         if found.hidden:
@@ -157,7 +157,7 @@ class UnattendedTurns(ZonedService, frozen=True):
 
     def _undo(self, tx: Tx, caller: Caller, period: Period, agent: str, turn: int | None, part: str) -> list[UndoneRow]:
         name = find_agent(tx, agent).name if agent else ""
-        turns = unattended_turns.turns_between(tx, period.start, period.end, caller.scope)
+        turns = sleeptime_turns.turns_between(tx, period.start, period.end, caller.scope)
         turns = [each for each in turns if name in ("", each.agent_name) and turn in (None, each.id)]
         if any(each.status in ("running", "suspended") for each in turns):
             raise UserError(
@@ -174,7 +174,7 @@ class UnattendedTurns(ZonedService, frozen=True):
     @suggestions("nights")
     def suggest(self, rows: Rows, caller: Caller) -> Suggestions:
         since = self.clock() - _KNOWN
-        begun = unattended_turns.begun_since(rows, since, caller.scope)
+        begun = sleeptime_turns.begun_since(rows, since, caller.scope)
         nights = dict.fromkeys(night_of(at, self.zone).name for at in begun)
         return [(each, date_words(date.fromisoformat(each))) for each in nights]
 
@@ -232,7 +232,7 @@ class UnattendedTurns(ZonedService, frozen=True):
         activity.note(tx, NewEvent(undone, words, caller.scope.audience, caller.trust, person=by), self.clock())
 
 
-def written(rows: Rows, turns: Sequence[UnattendedTurn], scope: Scope) -> TurnWrites:
+def written(rows: Rows, turns: Sequence[SleeptimeTurn], scope: Scope) -> TurnWrites:
     """The writes of turns, found by writer."""
     wanted = {identifier for turn in turns for identifier in turn.all}
     if not wanted:
@@ -291,7 +291,7 @@ def _item(what: str, state: str, text: str) -> UndoneRow:
     return UndoneRow(what=what, state=state, text=text)
 
 
-def _turn_row(rows: Rows, turn: UnattendedTurn, found: TurnWrites, scope: Scope) -> TurnRow:
+def _turn_row(rows: Rows, turn: SleeptimeTurn, found: TurnWrites, scope: Scope) -> TurnRow:
     why = [line[2:] for line in turn.why.splitlines() if line.startswith("- ")]
     of = [(_block_part(each[0]), line) for each in found.blocks for line in _block_lines(turn, *each)]
     of += [(_entry_part(each), _entry_line(rows, each)) for each in found.entries if each.turn in turn.all]
@@ -307,7 +307,7 @@ def _turn_row(rows: Rows, turn: UnattendedTurn, found: TurnWrites, scope: Scope)
     return TurnRow.from_record(turn, place=place, why=why, wrote=wrote, parts=wrote_in, said=said, text=text)
 
 
-def _block_lines(turn: UnattendedTurn, named: NamedBlock, past: ChangeLog, changes: Sequence[Change]) -> list[str]:
+def _block_lines(turn: SleeptimeTurn, named: NamedBlock, past: ChangeLog, changes: Sequence[Change]) -> list[str]:
     seqs = {change.seq for change in changes if change.turn in turn.all}
     steps = past.steps([change for change in past.readable.changes if change.seq in seqs])
     if not steps:
