@@ -132,11 +132,14 @@ def test_the_same_words_are_reinforced_and_take_over_what_was_not_there(tx: Tx) 
     assert (second.metadata, second.importance, second.trust) == ({"a": 1, "b": 2}, 0.8, Trust.STRANGER)
     assert second.messages == (9,)
     assert found(tx, "rodent") == [first.id]
-    assert repeated_entries.not_taken(second, again) == ["the metadata a: it has others"]
+    assert repeated_entries.not_taken(second, again) == ["the metadata a: it has other values"]
     many = replace(BOLT, tags=tuple(f"t{number}" for number in range(20)), importance=0.2)
     third = entry_changes.insert(tx, STAR, many, LATER)
     assert (third.importance, len(third.tags)) == (0.8, 20)
-    assert repeated_entries.not_taken(third, many) == ["the importance 0.2: it has 0.8", "the tags t18, t19: it has 20"]
+    assert repeated_entries.not_taken(third, many) == [
+        "the importance: it is 0.8",
+        "the tags t18, t19: it has 20 already",
+    ]
     assert repeated_entries.not_taken(third, BOLT) == [], "nobody chose the usual importance"
     check_index(tx)
 
