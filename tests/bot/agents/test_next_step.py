@@ -104,7 +104,7 @@ def test_a_turn_thinks_uses_its_tools_in_order_and_finishes(found: NextStep, exp
 def test_a_turn_that_never_answers_says_so_in_the_end() -> None:
     found = move(JOINED, *[answer("", "a"), result("a")] * MOST)
     assert isinstance(found, Finish)
-    assert found.text.startswith(f"I stopped after {MOST} steps")
+    assert found.text.startswith(f"I reached my limit on steps ({MOST})")
 
 
 @pytest.mark.parametrize(
