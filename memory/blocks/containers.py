@@ -336,11 +336,21 @@ def make(loro: LoroDoc, name: str, cuts: Sequence[Splice[Content]], *, is_log: b
 
 
 def once(mine: Sequence[Splice[Content]], others: Sequence[Splice[Content]]) -> list[Splice[Content]]:
-    """The splices of `mine` without text that `others`, made at the same version, insert at the same place."""
+    """The splices of `mine` without text that `others`, made at the same version, insert at the same place.
+
+    Of a list they also remove no item that `others` replaced: for Loro that is still the same item.
+    """
     there = {cut.place: cut.insert for cut in others if cut.insert}
-    return [
-        Splice(cut.place, cut.delete, cut.insert[_both_begin(there.get(cut.place, ""), cut.insert) :]) for cut in mine
-    ]
+    gone = {at for cut in others for at in range(cut.place, cut.place + cut.delete)}
+    found = list[Splice[Content]]()
+    for cut in mine:
+        come = cut.insert[_both_begin(there.get(cut.place, ""), cut.insert) :]
+        if isinstance(come, str):
+            found.append(Splice(cut.place, cut.delete, come))
+        else:
+            removed = (at for at in range(cut.place, cut.place + cut.delete) if at not in gone)
+            found += [Splice(cut.place, 0, come), *(Splice(at, 1, ()) for at in removed)]
+    return found
 
 
 def _both_begin(one: Any, other: Any) -> int:

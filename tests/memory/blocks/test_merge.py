@@ -185,6 +185,23 @@ def test_a_list_section_that_is_set_keeps_what_others_added_and_leaves_out_what_
         set_field(tx, agent, "added", "todo", ["a"])
 
 
+@pytest.mark.parametrize(
+    ("wanted", "after"),
+    [
+        (["a", "c"], "1. a\n2. b of Bea\n3. c\n"),
+        (["a", "b of mine", "c"], "1. a\n2. b of mine\n3. b of Bea\n4. c\n"),
+        (["a", "b of Bea", "c"], "1. a\n2. b of Bea\n3. c\n"),
+    ],
+)
+def test_an_item_that_others_have_replaced_is_not_removed_with_the_old_one(
+    tx: Tx, wanted: list[str], after: str
+) -> None:
+    agent = book(tx)
+    set_item(tx, OWNER, "notes", "todo", 2, "b of Bea")
+    set_field(tx, agent, "notes", "todo", wanted)
+    assert f"## todo\n{after}" in content(tx)
+
+
 def test_the_same_that_two_write_or_one_writes_twice_stands_once(tx: Tx) -> None:
     made(tx, new(content="Buy milk.\nBuy oats.\n"))
     before, wanted = shown(tx), "Buy milk.\nBuy oat milk.\n"
