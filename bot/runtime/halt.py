@@ -7,10 +7,9 @@ from bot.storage_retry import until_stored
 from memory.people.audience import Trust
 from memory.queue.notifications import Kind, Notification
 from memory.store.clock import Clock, to_text
-from memory.store.constellations import Constellations
+from memory.store.constellations import HALT, Constellations
 from memory.store.logs import Log
 
-_MARK = "halt"
 _log = Log("bot.halt")
 
 
@@ -37,7 +36,7 @@ class HaltState:
 
     async def restore(self) -> None:
         """Restore the halt of the last run; call this before the router starts."""
-        self.since = await self._constellations.position(_MARK) or ""
+        self.since = await self._constellations.position(HALT) or ""
         if self.since:
             _log.warning("agents_halted", since=self.since, hint="`carina halt release` or `/admin halt release`")
 
@@ -72,7 +71,7 @@ class HaltState:
         """Store the halt once. Raises StoreError."""
         async with self._one:
             if self.since:
-                await self._constellations.note_position(_MARK, self.since, durable=True)
+                await self._constellations.note_position(HALT, self.since, durable=True)
             self.unstored = False
 
     async def end(self) -> bool:
@@ -80,7 +79,7 @@ class HaltState:
         async with self._one:
             before, self.unstored = self.unstored, False
             try:
-                await self._constellations.note_position(_MARK, "", durable=True)
+                await self._constellations.note_position(HALT, "", durable=True)
             except BaseException:
                 self.unstored = self.unstored or before
                 raise

@@ -31,6 +31,8 @@ _REMOVE = commit_point("constellation.remove")
 
 _LOOKS, _LOOK_SECONDS = 100, 0.02
 
+HALT = "halt"
+"""The position that says since when everything is halted; empty without a halt."""
 CONFIGURATION = "configuration"
 """Assigned a place to a constellation, where no person did."""
 

@@ -1,5 +1,5 @@
 """What a restore does not undo: erasures begun since the backup, choices such as opt-outs, who is allowed or blocked,
-and which accounts are linked. Sign-ins, tokens and permissions all end: some may have been revoked since.
+which accounts are linked, and a halt. Sign-ins, tokens and permissions all end: some may have been revoked since.
 
 `memory.erasure.deleted_since_backup` does the same for messages.
 """
@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from memory.store import erasure_records
 from memory.store.clock import utc_now
-from memory.store.constellations import Constellation, constellations
+from memory.store.constellations import HALT, Constellation, constellations
 from memory.store.data_folder import GLOBAL_DB
 from memory.store.database import Rows, Tx, as_dict
 from memory.store.sqlite import connect, driver, transaction
@@ -24,6 +24,7 @@ _KEPT = {
     "users": "id, username, created_at, updated_at",
     "user_identities": "id, user_id, provider, provider_id, created_at",
     "people_rules": "subject, rule, via, decided_by, decided_at",
+    "cursors": "source, position, updated_at",
 }
 
 _Tables = dict[str, list[dict[str, Any]]]
@@ -47,6 +48,7 @@ def carry_over(folder: Path, registry: Path, present: PresentData) -> int:
             tx.run("DELETE FROM web_keys")
         if (kept := present.files.get(GLOBAL_DB)) is not None:
             _keep_choices(tx, kept, {each.id for each in present.constellations})
+            _keep_halt(tx, kept)
     return len(due)
 
 
@@ -90,6 +92,13 @@ def _keep_choices(tx: Tx, kept: _Tables, known: set[str]) -> None:
         tx.insert("privacy_choices", choice)
     for each in kept["ended_privacy_choices"] if "ended_privacy_choices" in _tables(tx) else ():
         tx.insert("ended_privacy_choices", each, ignore=True)
+
+
+def _keep_halt(tx: Tx, kept: _Tables) -> None:
+    for mark in kept["cursors"]:
+        if mark["source"] == HALT and mark["position"]:
+            tx.run("DELETE FROM cursors WHERE source = ?", (HALT,))
+            tx.insert("cursors", mark)
 
 
 def _tables(rows: Rows) -> set[str]:

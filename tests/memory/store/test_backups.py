@@ -19,7 +19,7 @@ from memory.people.web_sessions_and_tokens import KeyScope, Kind, WebKey
 from memory.store import backups, erasure_records
 from memory.store.backups import BackupFailed
 from memory.store.clock import to_text
-from memory.store.constellations import Constellations
+from memory.store.constellations import HALT, Constellations
 from memory.store.database import Rows, Tx
 from memory.store.erasure_records import Erasure
 from memory.store.errors import DatabaseCorrupt
@@ -312,6 +312,17 @@ async def test_what_was_ended_since_stays_ended_and_tokens_end(tmp_path: Path) -
     assert sorted(read(tmp_path, identities.links)) == ["bluesky:bob", "discord:bob"]
     paused = read(tmp_path, lambda rows: rows.all("SELECT person_id, since, until FROM ended_privacy_choices"))
     assert [tuple(row) for row in paused] == [(ANN, to_text(NOW), to_text(NOW + timedelta(hours=1)))]
+
+
+async def test_what_was_halted_since_is_not_released(tmp_path: Path) -> None:
+    await lived(tmp_path, "x")
+    made = backups.create(tmp_path, NOW)
+    async with Constellations.open(tmp_path, lambda: NOW) as constellations:
+        await constellations.note_position(HALT, to_text(NOW))
+        await constellations.note_position("test", "y")
+    backups.restore(tmp_path, made)
+    async with Constellations.open(tmp_path, lambda: NOW) as constellations:
+        assert [await constellations.position(each) for each in (HALT, "test")] == [to_text(NOW), "x"]
 
 
 async def test_who_was_shut_out_since_stays_so_and_permissions_end(tmp_path: Path) -> None:
