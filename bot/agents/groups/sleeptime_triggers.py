@@ -225,6 +225,8 @@ def _look(tx: Tx, group_id: GroupId, now: datetime, predicates: Mapping[str, Pre
     settings, state = found.settings, group_runs.state(tx, group_id)
     if not isinstance(settings, Sleeptime):
         raise ValueError(f'the group "{found.group.name}" has the pattern {found.group.pattern}, not sleeptime')
+    if not found.candidates:  # hibernated or archived, all of them: nobody would take the turn
+        return []
     before, names = state, list[str]()
     for name in (settings.place, *settings.also):
         own = state if name == settings.place else state.places.get(name, LastCheck())

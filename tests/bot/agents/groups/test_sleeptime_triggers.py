@@ -137,6 +137,18 @@ async def test_twenty_messages_give_the_intervention_agent_a_turn_and_nineteen_d
     assert "- sync (high priority): 20 messages since the last run" in told(model.of("Bee")[0])
 
 
+async def test_a_group_whose_agents_are_all_hibernated_is_left_alone_until_one_wakes(tmp_path: Path) -> None:
+    toml = agents("Ant", "Bee") + NIGHT.replace("messages = 20", "messages = 2")
+    async with running(tmp_path, Setting(Cast(Bee=["I looked after you."]), toml=toml)) as service:
+        await service.heard(said("hello den", 500, DEN, at=service.clock()))
+        assert await ticked(service) == []
+        await talk(service, 1, 2)
+        for status, fired in (("hibernated", []), ("active", ["Night (sync)"])):
+            await service.write(partial(Tx.run, sql="UPDATE agents SET status = ?", parameters=(status,)))
+            assert await ticked(service, LATER) == fired
+            assert await service.column("SELECT count(*) FROM inbox WHERE status = 'dead'") == [0]
+
+
 async def test_in_bluesky_as_a_whole_a_group_works_and_says_nothing(tmp_path: Path) -> None:
     model, toml = Cast(Bee=["I looked after you."]), agents("Ant", "Bee") + NIGHT.replace("discord:77", "bluesky")
     async with running(tmp_path, Setting(model, toml=toml)) as service:
