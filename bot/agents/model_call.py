@@ -20,6 +20,7 @@ from bot.agents import turn_events
 from bot.agents.answer_messages import without_our_lines
 from bot.agents.budgets import Allowance, BudgetLevel, cost_of
 from bot.agents.context.prompt import PromptInputs
+from bot.agents.next_step import MAX_EDITS_TOLD, MAX_RESTARTS
 from bot.agents.turn_deps import TurnDeps
 from bot.agents.turn_end import arrivals
 from bot.config.values import OFFLINE
@@ -33,6 +34,8 @@ from memory.store.records import replace
 
 MOST_INTERRUPTIONS = 2
 """How often a turn's model call is restarted for additions; later ones join at the next step."""
+MOST_CHANGES = MAX_RESTARTS + MAX_EDITS_TOLD
+"""How often a turn's model calls are canceled because messages were edited or deleted; then they are read later."""
 HOLD_SECONDS = 1.5
 """How long an answer is held back in total while its reader is typing."""
 
@@ -65,12 +68,14 @@ class TurnControl(Struct, eq=False):
     """Whether that will be stored with the first answer."""
     shown: bool = False
     """Whether people saw any of the answer."""
+    _changes: int = 0
     _held_since: float | None = None
     _interrupts: list[Callable[[], None]] = field(default_factory=list)
 
     def interrupt(self) -> None:
         """The turn's input changed: cancel model calls and look again."""
-        for interrupt in tuple(self._interrupts):
+        self._changes += 1
+        for interrupt in tuple(self._interrupts) if self._changes <= MOST_CHANGES else ():
             interrupt()
 
     def hold_left(self, seconds: float) -> float:

@@ -30,6 +30,8 @@ from memory.store.ids import MessageId
 from texts import _
 
 MAX_RESTARTS = 2
+MAX_EDITS_TOLD = 3
+"""How often an edit is told after that: each costs a call of the model. The answer is then to an earlier text."""
 
 
 class CallModel(Struct, frozen=True):
@@ -69,6 +71,8 @@ def next_step(material: PromptInputs, *, said: bool, max_steps: int) -> NextStep
     if not live and not said:
         return Cancel()
     other = changed(material)
+    if sum(isinstance(step.body, Note) and bool(step.body.messages) for step in material.steps) >= MAX_EDITS_TOLD:
+        other = [each for each in other if each.message.deleted_at is not None]
     may_restart = other and not said and material.turn.restarts < MAX_RESTARTS
     if may_restart and not any(has_effect(step.body) for step in material.steps):
         return Restart()

@@ -75,6 +75,21 @@ async def test_a_turn_begins_again_twice_at_most_and_then_the_edit_is_told(tmp_p
     assert notes(model.requests[3]) == [edited_to("3")]
 
 
+async def test_somebody_who_goes_on_editing_does_not_have_the_model_called_without_end(tmp_path: Path) -> None:
+    held = [HeldReply(says(f"to {n}")) for n in range(7)]
+    model = ScriptedModel(*held)
+    async with running(tmp_path, Setting(model)) as service:
+        service.hear(said("0", 1))
+        for number in range(1, 10):
+            await held[min(number, 6) - 1].begun.wait()
+            service.hear(edited(str(number), 1, after=number))
+            await service.stored()
+        held[5].free.set()
+        await service.settled()
+        assert service.platform.texts() == ["to 5"]
+    assert len(model.requests) == 6
+
+
 async def test_an_edit_after_a_tool_had_its_effect_is_told_and_not_done_again(tmp_path: Path) -> None:
     bell, held = Bell(), HeldReply(says("To the old words."))
     model = ScriptedModel(says("", call("bell", word="x")), held, says("I rang for the old words."))
