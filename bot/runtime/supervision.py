@@ -179,7 +179,7 @@ async def _told(tell: TellOwner, name: str, error: Exception) -> None:
 
 def pause_after(failures: int) -> float:
     """Seconds until work restarts after so many failures in a row."""
-    return min(FIRST_PAUSE * 2.0 ** (failures - 1), LONGEST_PAUSE)
+    return min(FIRST_PAUSE * 2.0 ** min(failures - 1, 10), LONGEST_PAUSE)
 
 
 def failure_words(name: str, error: Exception) -> str:

@@ -112,7 +112,7 @@ class GuardedEmbedder:
 
     def _failed(self, error: EmbeddingError) -> None:
         lasting = isinstance(error, EmbedderRefused | EmbedderMissing)
-        rest = LONGEST_REST if lasting else min(FIRST_REST * 2**self._failures, LONGEST_REST)
+        rest = LONGEST_REST if lasting else min(FIRST_REST * 2.0 ** min(self._failures, 10), LONGEST_REST)
         asked = error.after if isinstance(error, EmbedderBusy) else 0.0
         self._failures += 1
         self._closed_until = self._clock() + min(max(rest, asked), LONGEST_REST)

@@ -82,6 +82,10 @@ async def test_an_exception_wherever_other_tasks_await_leaves_people_answered(
     assert max(injection.raised.values()) > 1
 
 
+def test_a_task_that_has_failed_for_days_is_still_tried_again() -> None:
+    assert supervision.pause_after(2_000) == supervision.LONGEST_PAUSE
+
+
 def test_what_is_supervised_is_found_in_code(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text(
         "def pass_on(self, name, work):\n  self.keep(f'{name} here', work)\nclass A:\n  def b(self, given):\n"

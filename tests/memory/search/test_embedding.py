@@ -415,6 +415,16 @@ async def test_after_a_failure_nobody_asks_for_a_while_and_twice_as_long_after_a
     assert heard == [Health(True, "down"), Health(True)]
 
 
+async def test_after_a_week_of_failures_it_is_still_asked_at_times() -> None:
+    now = [0.0]
+    guarded = GuardedEmbedder(Scripted(*[EmbedderBusy("down")] * 1_100), clock=lambda: now[0])
+    for _ in range(1_100):
+        with pytest.raises(EmbedderBusy, match="down"):
+            await guarded.embed(["a"], 1)
+        now[0] += guarded.rests
+    assert len(await guarded.embed(["a"], 1)) == 1
+
+
 async def test_a_call_that_has_no_answer_yet_is_told() -> None:
     now, hangs = [0.0], asyncio.Event()
 
