@@ -18,7 +18,7 @@ from bot.upkeep.lessons_and_preferences import infer_preferences, learn_lessons
 from memory import activity, agents
 from memory.agents import Agent
 from memory.knowledge import feedback
-from memory.knowledge.upkeep import retirement_limit, run_records
+from memory.knowledge.upkeep import run_records
 from memory.knowledge.upkeep.applied_plans import BrokenPlan, apply
 from memory.knowledge.upkeep.planned_changes import Pass, Plan
 from memory.knowledge.upkeep.run_records import Run
@@ -129,7 +129,7 @@ class DreamRun:
         async def choice(of: Pass) -> Candidates:
             return await choose(database, agent.id, of)
 
-        draft = Draft(calls, agent, await database.read(lambda rows: retirement_limit.allowance(rows, agent.id, now)))
+        draft = Draft(calls, agent, await database.read(lambda rows: run_records.allowance(rows, agent.id, now)))
         by_rule = await choice(Pass.DUPLICATES)
         merge_duplicates(by_rule, draft)
         if has_model:

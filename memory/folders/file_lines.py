@@ -1,4 +1,4 @@
-"""Reads files by lines, in memory that does not grow with the file.
+"""Reads files by lines, in memory that does not grow with the file, and splits them into passages for search.
 
 Files come as blocks of bytes from anywhere. A line is kept up to a number of bytes and shown up to `LINE_CHARACTERS`,
 followed by how much of it is not shown.
@@ -182,3 +182,40 @@ def matching(pattern: Pattern, path: str, blocks: Callable[[], Iterable[bytes]],
 def _line(number: int, held: bytes, dropped: int) -> Line:
     text = decoded(held.removesuffix(b"\r"))
     return Line(number, text.removeprefix("\ufeff") if number == 1 else text, dropped)
+
+
+# ----------------------------------------------------------------------------------------------------------- passages
+
+MAX_INDEXED = 2_000_000
+"""The most bytes of an indexed file; larger ones are read by windows and searched by pattern."""
+_PASSAGE_CHARACTERS = 1_200
+_PASSAGE_LINES = 40
+
+
+class Passage(Struct, frozen=True):
+    """Lines `start` to `end` of a file."""
+
+    start: int
+    end: int
+    content: str
+
+
+def passages(content: bytes) -> list[Passage]:
+    """Split into whole lines, up to 40 or 1,200 characters; a longer line is split in parts. Without blank passages."""
+    made: list[Passage] = []
+    held: list[str] = []
+    start, size = 1, 0
+    for line in lines(blocks_of(content), kept=MAX_INDEXED):
+        if held and (len(held) == _PASSAGE_LINES or size + len(line.text) > _PASSAGE_CHARACTERS):
+            made += _cut(start, held)
+            held, start, size = [], line.number, 0
+        held.append(line.text)
+        size += len(line.text) + 1
+    made += _cut(start, held)
+    return [each for each in made if each.content.strip()]
+
+
+def _cut(start: int, held: list[str]) -> list[Passage]:
+    """One passage, or several for a single longer line."""
+    text, end = "\n".join(held), start + max(len(held) - 1, 0)
+    return [Passage(start, end, text[at : at + _PASSAGE_CHARACTERS]) for at in range(0, len(text), _PASSAGE_CHARACTERS)]

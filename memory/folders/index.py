@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from memory.folders import disk
 from memory.folders.disk import DiskFile
-from memory.folders.passages import MAX_INDEXED
+from memory.folders.file_lines import MAX_INDEXED
 from memory.folders.rows import (
     TOO_LARGE,
     File,

@@ -14,8 +14,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct, field
 
 from memory.folders.disk import checked_folder
-from memory.folders.file_lines import binary, blocks_of
-from memory.folders.passages import MAX_INDEXED, Passage, passages
+from memory.folders.file_lines import MAX_INDEXED, Passage, binary, blocks_of, passages
 from memory.people.audience import Audience, Scope, Trust
 from memory.store.clock import to_text
 from memory.store.database import Rows, Tx, Value

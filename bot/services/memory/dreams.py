@@ -21,7 +21,7 @@ from bot.upkeep.evaluations import RATED
 from memory import agents
 from memory.knowledge import evaluations, feedback
 from memory.knowledge.entries import Entry
-from memory.knowledge.upkeep import retirement_limit, run_records
+from memory.knowledge.upkeep import run_records
 from memory.knowledge.upkeep.applied_plans import undo
 from memory.knowledge.upkeep.planned_changes import Pass
 from memory.knowledge.upkeep.run_records import Item, Run
@@ -92,7 +92,7 @@ class Dreams(MemoryService, frozen=True):
         if not owner:
             seen = (_item(run, item, names.get(item.agent, item.agent)) for item in items)
             return Listing.of((_head(_as_seen(run, items)), *seen))
-        since = run.at - retirement_limit.WEEK
+        since = run.at - run_records.WEEK
         given, went = feedback.tallied(rows, list(names), since), evaluations.tallied(rows, list(names), since)
         told = [_head(run), *_lines(run, items, hidden, names), *_signals(given), *_talks(*went)]
         earlier = None if items or hidden else run_records.newest_done(rows)

@@ -14,7 +14,7 @@ from memory import activity
 from memory.knowledge import entry_changes, graph
 from memory.knowledge.entries import MAX_TAGS, Entry, NewEntry, Origin, checked, digest_of, to_entry
 from memory.knowledge.entry_changes import made_new
-from memory.knowledge.upkeep import retirement_limit, run_records
+from memory.knowledge.upkeep import run_records
 from memory.knowledge.upkeep.planned_changes import Item, Learn, Link, Merge, Plan, Refine, Retire, kin_of
 from memory.knowledge.upkeep.run_records import Item as Noted
 from memory.knowledge.upkeep.run_records import Run
@@ -52,8 +52,8 @@ class _Progress(Struct):
 
     def tally(self, agent: AgentId) -> _Tally:
         if agent not in self.tallies:
-            may = retirement_limit.allowance(self.tx, agent, self.now)
-            self.tallies[agent] = _Tally(retirement_limit.living(self.tx, agent), may)
+            may = run_records.allowance(self.tx, agent, self.now)
+            self.tallies[agent] = _Tally(run_records.living(self.tx, agent), may)
         return self.tallies[agent]
 
     def note(self, item: Item, action: str, entry: Entry, into: EntryId | None = None, before: str = "{}") -> None:
@@ -266,7 +266,7 @@ def _audit(progress: _Progress) -> None:
     for agent, tally in progress.tallies.items():
         waiting = _count(tx, run, agent, "i.action = 'made' AND e.archived_at IS NOT NULL")
         standing = tally.living - tally.retired + tally.made - waiting
-        _require(retirement_limit.living(tx, agent) == standing, "the numbers of entries do not add up")
+        _require(run_records.living(tx, agent) == standing, "the numbers of entries do not add up")
         gone = _count(tx, run, agent, "i.action IN ('merged', 'retired') AND e.archived_at IS NOT NULL")
         _require(gone == tally.retired <= tally.may, "the notes of what was retired do not add up")
     unlike = """SELECT 1 FROM dream_items i JOIN archival_entries e ON e.id = i.entry_id

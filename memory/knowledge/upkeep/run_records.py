@@ -1,4 +1,4 @@
-"""Stored runs: what each did to which entry, and how far each pass has come."""
+"""Stored runs: what each did to which entry, how far each pass has come, and how many entries may still be retired."""
 
 import json
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from memory.knowledge import entry_changes
-from memory.knowledge.entries import Entry, to_entry
+from memory.knowledge.entries import WHOLE, Entry, to_entry
 from memory.knowledge.upkeep.planned_changes import Mark, Part, Pass
 from memory.people.audience import Audience, Scope
 from memory.store.database import Rows, Tx, Value
@@ -19,6 +19,8 @@ from texts import packed, unpacked
 
 KEPT = timedelta(days=90)
 """How long retired entries can be restored and runs are kept."""
+WEEK = timedelta(days=7)
+_LEAST, _PASS_PERCENT, _WEEK_PERCENT = 3, 5, 10
 
 
 class Run(Struct, frozen=True):
@@ -142,6 +144,19 @@ def forget_runs(tx: Tx, before: datetime) -> int:
     tx.run("DELETE FROM dream_items WHERE run_id IN (SELECT id FROM dream_runs WHERE at < ?)", (before,))
     tx.run("DELETE FROM dream_tallies WHERE run_id IN (SELECT id FROM dream_runs WHERE at < ?)", (before,))
     return tx.run("DELETE FROM dream_runs WHERE at < ?", (before,))
+
+
+def living(rows: Rows, agent: AgentId) -> int:
+    return rows.number(f"SELECT count(*) FROM archival_entries WHERE agent_id = ? AND {WHOLE}", (agent,))
+
+
+def allowance(rows: Rows, agent: AgentId, now: datetime) -> int:
+    """How many entries of an agent may be retired now: 5 % per run and 10 % in any seven days, at least 3 in both."""
+    standing = living(rows, agent)
+    sql = """SELECT coalesce(sum(t.retired), 0) FROM dream_tallies t JOIN dream_runs r ON r.id = t.run_id
+             WHERE t.agent_id = ? AND r.at > ? AND r.outcome = 'done'"""
+    in_week = max(_LEAST, standing * _WEEK_PERCENT // 100) - rows.number(sql, (agent, now - WEEK))
+    return max(0, min(max(_LEAST, standing * _PASS_PERCENT // 100), in_week))
 
 
 # ------------------------------------------------------------------------------------------- what waits for its person

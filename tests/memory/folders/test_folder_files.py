@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from memory.folders import disk, file_lines
 from memory.folders.disk import checked_folder, parts_of
-from memory.folders.passages import passages
+from memory.folders.file_lines import passages
 from memory.store.errors import Refused
 
 SECRET = "the key is under the stone"

@@ -15,8 +15,7 @@ from memory.knowledge.entries import Entry, Origin
 from memory.knowledge.graph import Entity, Kind, Triple
 from memory.knowledge.upkeep.applied_plans import BrokenPlan, apply, undo
 from memory.knowledge.upkeep.planned_changes import Link, Mark, Merge, Part, Pass, Plan, Refine, Retire
-from memory.knowledge.upkeep.retirement_limit import allowance
-from memory.knowledge.upkeep.run_records import latest_run
+from memory.knowledge.upkeep.run_records import allowance, latest_run
 from memory.knowledge.upkeep.selection import Candidates, choose
 from memory.knowledge.upkeep.specifics import invented, lost, same_words, specifics
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
