@@ -417,8 +417,9 @@ async def test_after_a_failure_nobody_asks_for_a_while_and_twice_as_long_after_a
 
 async def test_after_a_week_of_failures_it_is_still_asked_at_times() -> None:
     now = [0.0]
-    guarded = GuardedEmbedder(Scripted(*[EmbedderBusy("down")] * 1_100), clock=lambda: now[0])
-    for _ in range(1_100):
+    failures = [EmbedderBusy("down")] * 1_100
+    guarded = GuardedEmbedder(Scripted(*failures), clock=lambda: now[0])
+    for _failure in failures:
         with pytest.raises(EmbedderBusy, match="down"):
             await guarded.embed(["a"], 1)
         now[0] += guarded.rests
