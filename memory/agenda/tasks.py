@@ -22,7 +22,6 @@ from memory.store.row_mapper import RowMapper
 LONGEST_TITLE = 300
 LONGEST_NOTES = 4_000
 _MOST_OPEN = 1_000
-_MOST_LISTED = 200
 _MOST_FIELDS, _LONGEST_NAME, _LONGEST_VALUE = 20, 40, 300
 
 
@@ -90,18 +89,21 @@ def get(rows: Rows, identifier: TaskId, scope: Scope) -> Task | None:
 
 
 def listing(rows: Rows, scope: Scope, people: Sequence[PersonId] = (), *, done: bool = False) -> list[Task]:
-    """Tasks on these people's lists that may be used, by priority, then by due time; without people, on all lists."""
+    """Tasks on these people's lists that may be used, by priority, then by due time; without people, on all lists.
+
+    Ended ones follow the open ones, the last one first.
+    """
     whose = f" AND t.person_id IN ({', '.join('?' * len(people))})" if people else ""
     sql = f"""{_SELECT} AND NOT t.shared{"" if done else f" AND {_OPEN}"}{whose}
-              ORDER BY instr('urgent high medium low', t.priority), t.due_at IS NULL, t.due_at, t.id
-              LIMIT {_MOST_LISTED}"""
+              ORDER BY {_OPEN} DESC, t.done_at DESC,
+              instr('urgent high medium low', t.priority), t.due_at IS NULL, t.due_at, t.id LIMIT {_MOST_OPEN}"""
     return _task.all(rows, *scope.bind(sql, *people))
 
 
 def shared(
     rows: Rows,
     scope: Scope,
-    limit: int = _MOST_LISTED,
+    limit: int = _MOST_OPEN,
     agent: AgentId | None = None,
     before: datetime | None = None,
     *,

@@ -69,6 +69,7 @@ class TaskArguments(Arguments):
     }
 
 
+_MOST_LISTED = 200
 _MOVES = {"start": Status.IN_PROGRESS, "done": Status.DONE, "cancel": Status.CANCELLED, "reopen": Status.OPEN}
 
 
@@ -100,6 +101,7 @@ class TasksTool(AgendaTool[TaskArguments]):
         zone = self._clocks(tx, people)
         match arguments.operation:
             case "list":
+                found = found[:_MOST_LISTED]
                 shown = (
                     say("{indent}{task}", indent=say("  " * n), task=task_line(t, zone)) for n, t in tree(found, _place)
                 )

@@ -280,3 +280,23 @@ async def test_a_step_of_a_task_that_agents_share_is_shared_too_by_those_in_char
     assert (mow.title, mow.parent, mow.audience) == ("mow", garden.id, PUBLIC)
     with pytest.raises(UserError, match=r"There is no task “open the garden” here\.$"):
         await todo("tasks.add", ANN, title="weed", under="open the garden")
+
+
+async def test_a_long_list_hides_neither_a_new_task_nor_the_last_that_was_done(
+    todo: Harness, database: Database
+) -> None:
+    def fill(tx: Tx) -> None:
+        for number in range(300):
+            added = tasks.add(tx, Task(f"old {number}", OLGA.person, OLGA.scope.audience, Trust.OWNER, NOW))
+            if number % 2:
+                tasks.change(tx, added, {"status": "done"}, OLGA.scope, NOW - timedelta(days=1))
+
+    await database.write(SETUP, fill)
+    await todo("tasks.add", title="water the fern")
+    assert "- water the fern" in await todo.tree()
+    await todo("tasks.template.save", name="fern", task="water the fern")
+    await todo("tasks.done", task="water the fern")
+    listed = (await todo("tasks.list", done=True)).data()
+    assert next(each["text"] for each in listed if each["status"] == "done") == "water the fern"
+    await todo("tasks.change", task="water the fern", state="open")
+    assert "- water the fern" in await todo.tree()
