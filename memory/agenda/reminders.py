@@ -88,7 +88,8 @@ def listing(rows: Rows, scope: Scope, people: tuple[PersonId, ...]) -> list[List
                 EXISTS (SELECT 1 FROM outbox o WHERE o.key = r.told_key AND o.status IN ('pending', 'sending'))
                   AS undelivered
               FROM reminders r WHERE KNOWN(r.audience) AND r.person_id IN ({", ".join("?" * len(people))})
-                AND r.status IN ('waiting', 'told', 'escalated') ORDER BY next_at IS NULL, next_at, r.id LIMIT 200"""
+                AND r.status IN ('waiting', 'told', 'escalated')
+              ORDER BY next_at IS NULL, next_at, r.id LIMIT {MOST_OPEN}"""
     return _listed.all(rows, *scope.bind(sql, *people))
 
 

@@ -604,3 +604,11 @@ def test_done_takes_the_buttons_from_all_that_was_said_of_it(tx: Tx) -> None:
 
 def test_the_terminal_is_where_its_person_is_spoken_to_alone() -> None:
     assert (own_place(PERSON), own_place(PersonId("discord:5"))) == (PLACE.id, "discord:user:5")
+
+
+def test_of_many_reminders_that_nobody_acknowledged_the_newest_is_found(tx: Tx) -> None:
+    for number in range(reminders.MOST_OPEN):
+        kept = reminders.add(tx, replace(wanted(), text=f"call number {number}"), NOW)
+        reminders.set_status(tx, kept.id, Status.TOLD, NOW)
+    listed = reminder_scheduling.listing(tx, ALONE, (ANN,), "UTC")
+    assert reminder_scheduling.find(listed, f"call number {reminders.MOST_OPEN - 1}", "UTC").id == kept.id
