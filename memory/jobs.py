@@ -154,8 +154,8 @@ def claim(tx: Tx, identifier: str, holder: str, until: datetime) -> None:
 
 
 def renew(tx: Tx, identifier: str, holder: str, until: datetime) -> None:
-    """Extend the hold, if the job is still ours."""
-    tx.run("UPDATE jobs SET held_until = ? WHERE id = ? AND holder = ?", (until, identifier, holder))
+    """Extend the hold, if the job is still that holder's; "" is nobody."""
+    tx.run("UPDATE jobs SET held_until = ? WHERE id = ? AND coalesce(holder, '') = ?", (until, identifier, holder))
 
 
 class Completion(Struct, frozen=True):

@@ -196,7 +196,8 @@ class Runner:
                 if await database.write(_QUEUE, lambda tx: self._queue(tx, kind, (constellation, job.id), now)):
                     self.queued(constellation)
             elif any(task.get_name() == name for task in self._working):
-                await self._renew(database, job.id)  # the clock jumped beyond its lease, as after a suspension
+                # The clock jumped beyond its lease, as after a suspension; or it was planned anew, for after its end.
+                await database.write(_RENEW, lambda tx: jobs.renew(tx, job.id, job.holder, self._clock() + LEASE))
             elif firing := await database.write(_CLAIM, lambda tx: self._claim(tx, constellation, job.id, now)):
                 task = asyncio.create_task(self._work(kind, firing), name=name)
                 self._working.add(task)
@@ -242,9 +243,11 @@ class Runner:
 
     def _end(self, tx: Tx, firing: DueJob, done: JobResult, now: datetime) -> None:
         job = jobs.get(tx, firing.job.id)
-        if job is None or job.holder != self._holder:
-            return  # it may have changed its own job
-        if done.again is not None:
+        if job is None:
+            return
+        if job.holder != self._holder:  # it was planned anew meanwhile, maybe by itself, and is due as planned
+            jobs.release(tx, job.id)
+        elif done.again is not None:
             jobs.hold(tx, job.id, max(done.again, now + timedelta(seconds=1)), done.detail, 0)
         else:
             jobs.complete(tx, job, _completion(firing, done.detail), now)

@@ -341,3 +341,29 @@ async def test_what_is_made_while_it_sleeps_wakes_it(here: Harness) -> None:
             await asyncio.sleep(0.01)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_one_that_is_planned_anew_while_it_runs_waits_for_its_end(here: Harness) -> None:
+    begun, go_on = asyncio.Event(), asyncio.Event()
+    runs: list[str] = []
+
+    async def work(_database: Database, firing: DueJob) -> str:
+        runs.append(firing.job.id)
+        begun.set()
+        await go_on.wait()
+        return "worked"
+
+    here.kinds["long"] = WorkJob(work)
+    await here.put("w", DateTrigger(NOON), "long")
+    await here.put("soon", DateTrigger(NOON + MINUTE))
+    await here.runner.tick()
+    await begun.wait()
+    await here.put("w", DateTrigger(NOON), "long")
+    here.clock.now += MINUTE
+    async with asyncio.timeout(5):
+        await here.runner.tick()
+    assert (runs, [each.job.id for each in here.fired]) == (["w"], ["soon"])
+    go_on.set()
+    await here.tick()
+    assert runs == ["w", "w"]
+    assert (await here.job("w")).last_detail == "worked"
