@@ -119,14 +119,14 @@ async def live(steps: Sequence[tuple[Arrival, str]], folder: Path) -> tuple[list
                 heard.append(arrival.notification())
                 _hear(service, model, heard[-1])
                 if pause == "die":
-                    await service.router._intake.join()  # else it may not have been heard: the source reads it back
+                    await service.router.taken_in(30)  # else it may not have been heard: the source reads it back
                     service.crash()
                     break
                 if pause == "again":
                     _hear(service, model, heard[len(heard) // 2])
                 await _pause(service, pause)
             else:
-                await service.router._intake.join()
+                await service.router.taken_in(30)
                 # What was at work when the process died more than once waits a moment for its next try.
                 clock.forward(60)
                 service.resume()

@@ -243,7 +243,7 @@ class Run:
             people,
             AudienceResolver(people),
             service.clock,
-            service.router._intake.join,
+            functools.partial(service.router.taken_in, 5),
             service.router.moved,
         )
         if self.ground.linked:

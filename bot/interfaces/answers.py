@@ -112,8 +112,8 @@ async def _take(services: Services, row: InRow) -> str:
 async def take_in(services: Services, router: Router, heard: Notification) -> str:
     """Store a message durably; returns why that has to wait, if the database refuses it for long."""
     router.receive(heard, services.runtime.id)
-    await router.taken_in(_STORED_SECONDS)
-    return router.supervisor.unstored.words()
+    stored = await router.taken_in(_STORED_SECONDS, services.runtime.id)
+    return "" if stored else router.supervisor.unstored.words()
 
 
 async def follow(

@@ -8,6 +8,7 @@ Which group answers there is decided by `bot.runtime.group_routing`.
 
 import asyncio
 import functools
+from collections import Counter
 from collections.abc import Collection
 from contextlib import suppress
 
@@ -35,7 +36,9 @@ class Router:
         self._default = default
         self._gate, self.supervisor = shared.gate, shared.supervisor
         self._intake = asyncio.Queue[tuple[Notification, ConstellationId]]()
-        """Received notifications, in order; unfinished until they are stored."""
+        """Received notifications, in order."""
+        self._unstored = Counter[ConstellationId]()
+        """The number of received notifications that are not stored yet."""
         self._waiting: dict[ConstellationId, list[Notification]] = {}
         """Those that are being passed to a constellation, by a task for each."""
 
@@ -43,6 +46,7 @@ class Router:
         """Accept a notification; it is durable a moment later, in this order, in its place's constellation."""
         self._gate.halt.hear(notification)
         for identifier in self._of(notification, constellation):
+            self._unstored[identifier] += 1
             self._intake.put_nowait((notification, identifier))
 
     async def start(self, tasks: asyncio.TaskGroup, tell: TellOwner) -> None:
@@ -95,11 +99,14 @@ class Router:
         """Stop work that waits for a later time; its rows are resumed at the next start."""
         self.supervisor.stop()
 
-    async def taken_in(self, seconds: float) -> None:
-        """Wait until everything received so far is stored, at most `seconds` while the database refuses."""
+    async def taken_in(self, seconds: float, constellation: ConstellationId | None = None) -> bool:
+        """Wait until everything received, or all for one constellation, is stored; False if it is not in `seconds`."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                await self._intake.join()
+                while self._unstored.total() if constellation is None else self._unstored[constellation]:
+                    await self.supervisor.settled.wait()
+                return True
+        return False
 
     def moved(self, constellation: ConstellationId, turns: Collection[TurnId]) -> None:
         """Reload turns that were ended or restarted from outside, and handle waiting work."""
@@ -130,8 +137,8 @@ class Router:
                 while batch := waiting[:_BATCH]:
                     await runtime.intake.accept(batch, lambda: len(waiting))
                     del waiting[: len(batch)]
-                    for _each in batch:
-                        self._intake.task_done()
+                    self._unstored[constellation] -= len(batch)
+                    self.supervisor.settle()
         del self._waiting[constellation]
 
     def _of(self, notification: Notification, said: ConstellationId | None) -> set[ConstellationId]:

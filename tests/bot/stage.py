@@ -199,7 +199,7 @@ class Service:
 
     async def stored(self) -> None:
         """Wait until what was heard is stored."""
-        await self.router._intake.join()
+        await self.router.taken_in(30)
 
     async def settled(self, seconds: float = PATIENCE) -> None:
         """Wait until nothing waits for an answer and nothing for delivery."""

@@ -71,7 +71,7 @@ async def test_a_locked_database_is_waited_for_and_nothing_is_lost(tmp_path: Pat
         holder = sqlite3.connect(path, isolation_level=None)
         holder.execute("BEGIN IMMEDIATE")
         said = await t.ana.say(t.general, "<@bot> where is my dentist?")
-        await t.service.logged("waiting_for_database", what="arrivals")
+        await t.service.logged("waiting_for_database", what=f"arrivals in {path.parent.name}")
         out = await t.service.said("status")
         assert "The database has not accepted writes since" in out
         assert "another program is locking the database" in out
@@ -94,9 +94,10 @@ async def test_a_disk_that_takes_no_more_is_waited_for_and_nothing_is_lost(tmp_p
         t.service.expected_errors |= {"waiting_for_database", "jobs_not_served"}
         await t.service.start()
         await t.ask(t.ana, t.general, "<@bot> remember that my dentist is on Elm Street")
+        path = next(path for path in databases(t) if path.name == "carina.db")
         t.service.limit_files(20_000)
         said = await t.ana.say(t.general, "<@bot> where is my dentist?")
-        await t.service.logged("waiting_for_database", what="arrivals")
+        await t.service.logged("waiting_for_database", what=f"arrivals in {path.parent.name}")
         assert "the disk did not accept the write" in await t.service.said("status")
         t.service.limit_files(-1)
         answer = await t.general.wait_for_bot(after=said)

@@ -76,7 +76,7 @@ class Accounts:
     people: People
     audience: AudienceResolver
     clock: Clock
-    settle: Callable[[], Awaitable[None]]
+    settle: Callable[[], Awaitable[object]]
     moved: Callable[[ConstellationId, Sequence[TurnId]], None]
     _wrong: dict[PersonId, deque[datetime]] = field(default_factory=lambda: defaultdict(deque), init=False)
 

@@ -59,7 +59,7 @@ class Eraser:
     constellations: Constellations
     folder: Path
     clock: Clock
-    settle: Callable[[], Awaitable[None]]
+    settle: Callable[[], Awaitable[object]]
     moved: Callable[[ConstellationId, Sequence[TurnId]], None]
     erased: Reloaded
     unshow: Callable[[Tx, PersonId, datetime], None]

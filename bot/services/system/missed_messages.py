@@ -30,7 +30,7 @@ _log = Log("bot.services.system.missed_messages")
 class Gaps(Service, frozen=True):
     """The gaps of Discord's places in one constellation; `settle` waits until received messages are stored."""
 
-    settle: Callable[[], Awaitable[None]]
+    settle: Callable[[], Awaitable[object]]
 
     async def note(self, spans: Sequence[Span], reason: str, *, at_once: bool = False) -> None:
         """Record a gap; returns when that is durable, however long the database refuses."""

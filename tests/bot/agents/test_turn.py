@@ -128,7 +128,7 @@ async def test_of_two_messages_one_may_be_deleted_and_the_other_is_answered(tmp_
         service.hear(said("one", 1))
         await held[0].begun.wait()
         service.hear(said("two", 2))
-        await service.router._intake.join()
+        await service.router.taken_in(30)
         held[0].free.set()
         await held[1].begun.wait()
         await service.heard(deleted(2))

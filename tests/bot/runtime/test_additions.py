@@ -108,7 +108,7 @@ async def test_what_comes_after_two_interruptions_joins_at_the_next_step(tmp_pat
             service.hear(said(f"part {number}", number))
             await begun(each)
         service.hear(said("part 3", 3))
-        await service.router._intake.join()
+        await service.router.taken_in(30)
         assert len(model.requests) == 3
         held[2].free.set()
         await service.settled()
@@ -124,7 +124,7 @@ async def test_a_turn_that_did_something_outside_is_not_begun_anew(tmp_path: Pat
         service.hear(said("ring", 1))
         await begun(held)
         service.hear(said("and tell me", 2))
-        await service.router._intake.join()
+        await service.router.taken_in(30)
         held.free.set()
         await service.settled()
         assert (bell.rung, service.platform.texts()) == (["one"], ["Both."])

@@ -187,7 +187,7 @@ async def test_joined_rows_run_one_by_one_after_two_failures(tmp_path: Path) -> 
         service.hear(said("fine", 1))
         await held.begun.wait()
         service.hear(said("poison", 2))
-        await service.router._intake.join()
+        await service.router.taken_in(30)
         held.free.set()
         await service.settled()
         assert await states(service) == ["done", "dead"]
@@ -204,7 +204,7 @@ async def test_other_peoples_messages_wait_for_their_own_turn(tmp_path: Path) ->
         service.hear(said("from Ann", 1))
         await held.begun.wait()
         service.hear(said("from Bob", 2, speaker=BOB))
-        await service.router._intake.join()
+        await service.router.taken_in(30)
         held.free.set()
         await service.settled()
         assert service.platform.texts() == ["To Ann.", "To Bob."]
@@ -218,7 +218,7 @@ async def test_what_a_person_adds_before_the_next_attempt_joins_it_and_others_wa
         service.hear(said("one", 1))
         await until(lambda: service.rows("SELECT 1 FROM inbox WHERE next_attempt_at > ?", NOON))
         service.hear(said("other", 2, speaker=BOB), said("two", 3))
-        await service.router._intake.join()
+        await service.router.taken_in(30)
         assert len(model.requests) == 1
         service.clock.forward(61)
         service.resume()
@@ -232,7 +232,7 @@ async def test_a_burst_is_answered_as_one(tmp_path: Path) -> None:
     retry_policy = replace(AT_ONCE, merge=0.05)
     async with running(tmp_path, Setting(model, retry_policy=retry_policy)) as service:
         service.hear(said("one", 1), said("two", 2), said("other", 3, speaker=BOB))
-        await service.router._intake.join()
+        await service.router.taken_in(30)
         service.clock.forward(1)
         await service.settled()
         assert service.platform.texts() == ["Yes.", "Yes."]

@@ -33,7 +33,7 @@ async def died(folder: Path, *tries: int) -> Platform:
     async with running(folder, Setting(ScriptedModel(held))) as service:
         for number, _ in enumerate(tries, 1):
             service.hear(said(f"number {number}", number))
-        await service.router._intake.join()
+        await service.router.taken_in(30)
         await held.begun.wait()
         service.crashed = True
     async with running(folder, Setting(halted=True, platform=service.platform)) as service:

@@ -84,7 +84,7 @@ async def test_messages_of_a_place_are_stored_in_the_order_of_arrival_and_the_cu
     held = HeldReply(says("x"))
     async with running(tmp_path, Setting(ScriptedModel(held))) as service:
         service.hear(*(said(f"line {number}", number) for number in range(1, 301)))
-        await service.router._intake.join()
+        await service.router.taken_in(30)
         stored = await service.column("SELECT content FROM messages ORDER BY id")
         assert stored == [f"line {number}" for number in range(1, 301)]
         assert await service.read(lambda rows: inbox.cursors(rows, "discord")) == {HALL.id: "300"}
@@ -151,7 +151,7 @@ async def test_what_arrives_is_on_the_disk_before_it_counts_as_taken(
     async with running(tmp_path, Setting(ScriptedModel(held))) as service:
         monkeypatch.setattr("memory.store.database._to_disk", synced.append)
         service.hear(said("one", 1))
-        await service.router._intake.join()
+        await service.router.taken_in(30)
         assert synced, "its answer takes longer"
         held.free.set()
         await service.settled()
@@ -183,6 +183,8 @@ async def test_a_database_that_refuses_holds_up_no_other_constellation(tmp_path:
             service.hear(said("one", 2, ATTIC))
             await until(lambda: logged(service))
             service.hear(said("two", 3))
+            assert await service.router.taken_in(30, service.ids[0])
+            assert not await service.router.taken_in(0.1)
             await until(lambda: service.platform.texts() == ["Yes."])
             await until(lambda: "1 new message " in service.router.supervisor.unstored.words())
             await service.router.drain(0.2)

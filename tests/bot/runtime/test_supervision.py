@@ -140,7 +140,7 @@ async def test_following_edits_that_fails_is_tried_again_and_ends_nothing(
         with monkeypatch.context() as patched:
             patched.setattr(constellation, "follow", _odd)
             service.hear(edited("the heron is back", 1))
-            await service.router._intake.join()
+            await service.router.taken_in(30)
             service.crash()
     failures = list[str]()
     really = erasure_follow_ups.follow

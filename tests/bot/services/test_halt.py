@@ -42,7 +42,7 @@ class Switch:
 
 
 async def stored(service: Service, count: int) -> None:
-    await service.router._intake.join()
+    await service.router.taken_in(30)
     assert len(await service.rows("SELECT 1 FROM inbox")) == count
 
 

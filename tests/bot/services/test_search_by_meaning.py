@@ -45,7 +45,7 @@ async def say(app: App, text: str) -> None:
     async def done() -> bool:
         return not (await status(app)).waiting
 
-    await app.served.router._intake.join()
+    await app.served.router.taken_in(30)
     await until(done, 30)
 
 

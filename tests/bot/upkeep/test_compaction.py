@@ -188,7 +188,7 @@ async def test_a_message_that_changes_while_it_is_summarised_is_not_told(tmp_pat
         service.hear(said("number 4", 4))
         await held.begun.wait()
         service.hear(edited("forty-two", 1))
-        await service.router._intake.join()
+        await service.router.taken_in(30)
         held.free.set()
         await service.settled()
         assert await compactions(service) == []

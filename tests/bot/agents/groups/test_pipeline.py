@@ -204,7 +204,7 @@ async def test_what_a_member_did_is_not_done_again_after_an_edit(tmp_path: Path)
         service.hear(said("tell them", 1))
         await held.begun.wait()
         service.hear(edited("tell them all", 1))
-        await service.router._intake.join()
+        await service.router.taken_in(30)
         held.free.set()
         await service.settled()
         assert service.platform.texts().count("On it.") == 1

@@ -177,7 +177,7 @@ async def test_a_turn_that_begins_again_or_is_not_wanted_leaves_no_parts(tmp_pat
             assert await kept(service)
             happening = edited("something else", 1) if change == "edit" else deleted(1)
             service.hear(happening)
-            await service.router._intake.join()
+            await service.router.taken_in(30)
             return says("too late")
 
         service.model.replies.extend([says("", call("ledger")), changed, says("as you say now")])
