@@ -67,6 +67,7 @@ _RESERVE = commit_point("budget.reserve")
 _FINISH = commit_point("turn.finish")
 _CANCEL = commit_point("turn.cancel")
 _GIVE_UP = commit_point("turn.give_up_part")
+_MOST_CALLS = 32  # of one answer: a model that repeats itself would send somebody a hundred messages
 _MOST_REASONING = 20_000  # characters of an answer's reasoning that are stored
 
 _log = Log("bot.agents.turn")
@@ -254,14 +255,8 @@ class TurnRunner:
         turn, redact, now = material.turn, self._deps.redact, self._deps.clock()
         cost = cost_of(answer, request)
 
-        used = {call.id for step in material.steps if isinstance(step.body, ModelAnswer) for call in step.body.calls}
-        calls, failed = list[ToolCall](), _is_given_up(answer, material, allowed)
-        for number, given in enumerate(() if failed else answer.calls):
-            call = unaliased(given, self._deps.tools(material.agent).tools)
-            # The model's own id, unless it is empty or was used before: a result must find its call.
-            own = call.id if call.id and call.id not in used else f"call_{turn.id}_{len(used)}_{number}"
-            used.add(own)
-            calls.append(ToolCall(own, call.name, redact(call.arguments)))
+        failed = _is_given_up(answer, material, allowed)
+        calls = [] if failed else self._calls(answer, material)
         trouble = None if calls or failed else trouble_of(answer, material)
         text = "" if failed else said_of(self._deps, trouble, answer, material)
         shown, thought = prompt.shown_versions(material), redact(answer.reasoning)[:_MOST_REASONING]
@@ -298,6 +293,20 @@ class TurnRunner:
         if self._control.first:
             self._control.first, self._control.ran = False, True
         return self._seen is None
+
+    def _calls(self, answer: Answer, material: PromptInputs) -> list[ToolCall]:
+        """The calls of an answer as they are stored and made."""
+        turn, tools, calls = material.turn, self._deps.tools(material.agent).tools, list[ToolCall]()
+        used = {call.id for step in material.steps if isinstance(step.body, ModelAnswer) for call in step.body.calls}
+        for number, given in enumerate(answer.calls[:_MOST_CALLS]):
+            call = unaliased(given, tools)
+            # The model's own id, unless it is empty or was used before: a result must find its call.
+            own = call.id if call.id and call.id not in used else f"call_{turn.id}_{len(used)}_{number}"
+            used.add(own)
+            calls.append(ToolCall(own, call.name, self._deps.redact(call.arguments)))
+        if left := len(answer.calls) - len(calls):
+            _log.warning("too_many_calls", turn=turn.id, model=answer.model, left_out=left)
+        return calls
 
     def _finished_or_state(self, tx: Tx, material: PromptInputs, body: ModelAnswer, now: datetime) -> TurnState | None:
         """None if the answer ended the turn in this transaction; else the turn's new state, with the answer as a

@@ -42,7 +42,7 @@ from tests.bot.parts import (
     thread_in_public,
 )
 from tests.bot.runtime.test_conversation import Bell, states, steps
-from tests.bot.stage import Setting, crashed, running, talked, until
+from tests.bot.stage import Setting, crashed, private_place, running, talked, until
 
 PUT_OFF = "SELECT 1 FROM inbox WHERE status = 'received' AND next_attempt_at IS NOT NULL"
 
@@ -150,6 +150,15 @@ async def test_arguments_that_a_model_nests_without_end_are_wrong_and_its_turn_g
         assert service.platform.texts() == ["Here.", "Still here."]
         assert results(service.model.requests[1])[0][0].startswith("The arguments of recall are wrong")
         assert {normalization.arguments(each.arguments) for each in made(service.model.requests[2])}
+
+
+async def test_of_very_many_calls_in_one_answer_the_first_are_made(tmp_path: Path) -> None:
+    many = says("", *(call("send_message", str(n), target_type="person", content="Hello!") for n in range(100)))
+    async with running(tmp_path, Setting(ScriptedModel(many, says("Done.")))) as service:
+        await service.heard(said("greet me", 1))
+        assert service.platform.texts(private_place(ANN.id)) == ["Hello!"] * 32
+        assert len(made(service.model.requests[1])) == len(results(service.model.requests[1])) == 32
+        assert [each["left_out"] for each in service.logs if each["event"] == "too_many_calls"] == [68]
 
 
 def made(request: Request) -> list[Call]:
