@@ -58,7 +58,7 @@ class ProjectLearnings(Struct, frozen=True):
 
 # ------------------------------------------------------------------------------------------------------------- writing
 
-_VERDICT = r"(?im)^\W*(?:verdict|result|urteil|ergebnis)\W{1,6}(pass|fail)"
+_VERDICT = r"(?im)^[^\w\n]*(?:verdict|result|urteil|ergebnis)\W{1,6}(pass|fail)"
 _MARKUP = re.compile(r"`+|(?<!\w)[*_]+(?=\S)|(?<=\S)[*_]+(?!\w)")
 """Not within words, such as snake_case."""
 _MARK = re.compile(r"\s{0,8}(?:(\d{1,3})[.):]|[-*•])\s+")

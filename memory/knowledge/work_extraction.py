@@ -91,11 +91,12 @@ def first_sentence(text: str) -> str:
 
 
 def decisions(text: str) -> list[str]:
-    """Lines that say what was chosen, or why."""
+    """Lines that say what was chosen, or why. Of a long one the beginning counts: each verb there looks at the rest."""
     found = (
         _BULLET.sub("", line).strip()
         for line in text.splitlines()
-        if (_DECISION.search(line) and not _OPEN.search(line)) or (_BULLET.match(line) and _REASON.search(line))
+        if (_DECISION.search(line[: 2 * _LINE]) and not _OPEN.search(line))
+        or (_BULLET.match(line) and _REASON.search(line))
     )
     return _first(found, MOST_DECISIONS)
 

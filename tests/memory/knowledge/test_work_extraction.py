@@ -80,4 +80,5 @@ def test_a_line_of_one_word_is_read_once(word: str) -> None:
     began = time.process_time()
     assert unfinished(word * (300_000 // len(word))) == []
     assert unfinished(f"{word * 50_000}unstaged") != []
+    assert decisions("changed " * 30_000) == []
     assert time.process_time() - began < 20
