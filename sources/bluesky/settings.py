@@ -95,7 +95,7 @@ class Wiring(Struct, frozen=True, kw_only=True):
     goes on there like a machine."""
     mark: Callable[[str], Awaitable[str | None]]
     set_mark: Callable[[str, str], Awaitable[None]]
-    settled: Callable[[], Awaitable[None]]
+    settled: Callable[[], Awaitable[object]]
     opt: Callable[[PersonId, bool], Awaitable[None]]
     answered: Callable[[PersonId], Awaitable[int]]
     """How often a person was answered during the last day."""
