@@ -103,7 +103,7 @@ class Monitor(Struct, frozen=True):
     notices: Notices
     clock: Clock
     resume: Callable[[], None]
-    asked: Callable[[], None] = lambda: None
+    asked: Callable[[], None]
 
     async def run(self) -> None:
         await repeat("idle agents and damage", self.check, _CHECK_SECONDS)

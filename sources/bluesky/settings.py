@@ -112,5 +112,5 @@ class Wiring(Struct, frozen=True, kw_only=True):
     noted: Callable[[Sequence[Act]], Awaitable[None]]
     """Records likes, reposts and follows."""
     paused: Callable[[], bool]
-    on_ready: Callable[[str], None] = lambda _: None
+    on_ready: Callable[[str], None]
     clock: Clock = utc_now

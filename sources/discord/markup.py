@@ -60,15 +60,15 @@ def application_of(token: str) -> int | None:
 _DISCORD = "discord:"
 
 
-def message_link(place: PlaceId, kind: str, heard_by: Iterable[Audience], external_id: str) -> str:
+def message_link(place: PlaceId, kind: str, audiences: Iterable[Audience], external_id: str) -> str:
     """The URL of a message; empty if there is none (the terminal), or too little is known of the place.
 
-    `kind` is the place's, `heard_by` its audience and wider ones: they name its guild.
+    `kind` is the place's, `audiences` its audience and wider ones: they name its guild.
     """
     channel = place.removeprefix(_DISCORD)
     if not (place.startswith(_DISCORD) and channel.isdecimal() and external_id.isdecimal()):
         return ""
-    guilds = [audience.removeprefix(f"guild:{_DISCORD}") for audience in heard_by if audience.startswith("guild:")]
+    guilds = [audience.removeprefix(f"guild:{_DISCORD}") for audience in audiences if audience.startswith("guild:")]
     guild = "@me" if kind in ("direct", "group") else next(iter(guilds), "")
     return f"https://discord.com/channels/{guild}/{channel}/{external_id}" if guild else ""
 

@@ -125,7 +125,7 @@ class Harness:
             suspect=memory.suspect, mark=memory.mark, set_mark=memory.set_mark, settled=settled, opt=opt,
             answered=answered, decide=decide, noted=noted, heard=heard, denied=memory.denied.__contains__,
             allowed=memory.allowed.__contains__, ignored=lambda person: memory.opted.get(person, False),
-            paused=lambda: memory.paused,
+            paused=lambda: memory.paused, on_ready=lambda _: None,
         )  # fmt: skip
 
     def deliver(self, notification: Notification) -> None:

@@ -165,7 +165,9 @@ def _unseen(logs: Iterable[Block], calls: Iterable[messages.Message]) -> Iterato
 
 
 def render_block(
-    block: Block, labels: Mapping[str, int] = MappingProxyType({}), spots: Mapping[Audience, str] = MappingProxyType({})
+    block: Block,
+    labels: Mapping[str, int] = MappingProxyType({}),
+    audience_names: Mapping[Audience, str] = MappingProxyType({}),
 ) -> str:
     """A block as the model sees it: name, rights, readers, purpose, content.
 
@@ -173,7 +175,8 @@ def render_block(
     with the same label is shown.
     """
     alone = not block.shared_from and labels.get(block.label, 0) <= 1
-    heard, called = spots.get(block.audience) or readers(block.audience), block.label if alone else block.address
+    heard = audience_names.get(block.audience) or readers(block.audience)
+    called = block.label if alone else block.address
     head = called, block.access, heard, block.shared_from
     return _rendered(head, block.description, block.profile, block.shown)
 

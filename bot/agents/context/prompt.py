@@ -118,7 +118,7 @@ class PromptInputs(Struct, frozen=True):
     """The person's time zone, if they set one."""
     placed: BlockLayout = field(default_factory=BlockLayout)
     """The blocks that are shown."""
-    spots: Mapping[Audience, str] = field(default_factory=dict)
+    audience_names: Mapping[Audience, str] = field(default_factory=dict)
     """Names of the servers and channels whose blocks are shown, if there are several."""
     away: tuple[str, ...] = ()
     """Labels of the agent's blocks outside the context; below, addresses of blocks shared by others."""
@@ -228,7 +228,7 @@ def add_inputs(rows: Rows, material: PromptInputs, *, may_be_cut: bool = False) 
         zone=context.zone,
         remembers=context.remembers,
         placed=lay_out(rows, turn, known, history, material.steps, may_be_cut=may_be_cut),
-        spots=_spots(rows, turn, known),
+        audience_names=_audience_names(rows, turn, known),
         away=tuple(own_away),
         shared_away=tuple(shared_away),
         history=tuple(history),
@@ -258,11 +258,11 @@ def add_recalled(rows: Rows, material: PromptInputs, meaning: Meaning | None = N
     return replace(material, recalled=tuple(found))
 
 
-def _spots(rows: Rows, turn: Turn, shown: Sequence[Block]) -> dict[Audience, str]:
+def _audience_names(rows: Rows, turn: Turn, shown: Sequence[Block]) -> dict[Audience, str]:
     """The names of the groups of people who read the shown blocks; equal names get the id."""
-    found, heard_by = dict[Audience, str](), dict.fromkeys([block.audience for block in shown])
+    found, audiences = dict[Audience, str](), dict.fromkeys([block.audience for block in shown])
     for kind, word in (("guild:", "server"), ("channel:", "channel")):
-        of = [each for each in heard_by if each.startswith(kind)]
+        of = [each for each in audiences if each.startswith(kind)]
         names = {each: flatten(audience_called(rows, each, turn.scope)) for each in of} if len(of) > 1 else {}
         for each, name in names.items():
             alone = name and list(names.values()).count(name) == 1
@@ -351,7 +351,7 @@ def _instructions(material: PromptInputs) -> str:
 
 def _memory(material: PromptInputs) -> str:
     labels = _labels(material)
-    shown = [render_block(block, labels, material.spots) for block in material.placed.above]
+    shown = [render_block(block, labels, material.audience_names) for block in material.placed.above]
     if material.away:
         shown.append(
             f"Blocks of yours that are not shown (info says more of each): {', '.join(map(line, material.away))}"
@@ -415,12 +415,12 @@ def _around_turn(material: PromptInputs) -> str:
     """The parts that change each turn. They precede the message, because small models continue the text that they read
     last."""
     where = place_name(material.place_name) or place_name(material.turn.place)
-    heard_by = readers(material.turn.scope.audience)
-    here = say("[now in {where}; your answer is heard by: {heard_by}]", where=where, heard_by=heard_by)
+    who = readers(material.turn.scope.audience)
+    here = say("[now in {where}; your answer is heard by: {who}]", where=where, who=who)
     parts: list[str] = [here, *material.placed.lacking]
     if below := (*material.placed.below, *material.placed.logs):
         labels = _labels(material)
-        parts += [render_block(block, labels, material.spots) for block in below]
+        parts += [render_block(block, labels, material.audience_names) for block in below]
     if material.recalled:
         parts.append(quotation("your long-term memory", recalled_lines(material.recalled)))
     parts += [quotation(origin, lines) for origin, lines in _around(material)]

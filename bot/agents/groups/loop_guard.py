@@ -54,12 +54,12 @@ def say_once(tx: Tx, turn: Turn, key: str, now: datetime) -> None:
     outbox.add(tx, outbox.NewRow(f"guard/{key}", turn.place, text, turn.scope.audience, turn=turn.id), now)
 
 
-def instructions(by: str, to: str, heard_by: str) -> PromptText:
+def instructions(by: str, to: str, readers: str) -> PromptText:
     """Instructions for whoever answers, in addition to the message."""
     return say(
         "[system] {by}, another agent, wrote that to {to}; people did not read it. Your final text is said here, "
-        "heard by: {heard_by}. An empty one stays silent. `send_message` writes back to {by}, if that is needed.",
+        "heard by: {readers}. An empty one stays silent. `send_message` writes back to {by}, if that is needed.",
         by=display_name(by),
         to=display_name(to),
-        heard_by=heard_by,
+        readers=readers,
     )

@@ -304,8 +304,8 @@ async def examine_discord(config: Config) -> list[Finding]:
     if config.discord_token is None:
         remedy = _("set {setting}, or run `carina init`", setting=_(config.unset()["discord"]))
         return [Finding("Discord", State.UNSET, _("the bot is not on Discord"), remedy)]
-    examining = loaded("sources.discord.diagnostics")  # loads the library
-    found: list[Finding] = await examining.examine(config.discord_token, config.discord_owner)
+    diagnostics = loaded("sources.discord.diagnostics")  # loads the library
+    found: list[Finding] = await diagnostics.examine(config.discord_token, config.discord_owner)
     return found
 
 

@@ -150,8 +150,8 @@ class Schedule(Service, frozen=True):
     """Called when a job was added or moved, to check it now."""
     queued: Callable[[], None]
     """Called when a command queued messages, to deliver them."""
-    built_in: Sequence[BuiltInJob] = ()
-    plan: Callable[[Tx, datetime], None] = lambda _tx, _now: None
+    built_in: Sequence[BuiltInJob]
+    plan: Callable[[Tx, datetime], None]
     """Updates the jobs that agents and groups have by their settings."""
 
     def announce(self) -> None:

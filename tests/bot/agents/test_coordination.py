@@ -282,7 +282,7 @@ async def test_a_task_goes_with_each_message_that_gave_it_words(tmp_path: Path, 
 
 
 async def test_what_is_idle_is_noted_by_itself_and_what_is_old_is_deleted_at_night(service: Service) -> None:
-    watch = Monitor(service.database, Notices(OWNERS_PLACE.id), service.clock, service.resume)
+    watch = Monitor(service.database, Notices(OWNERS_PLACE.id), service.clock, service.resume, lambda: None)
     note = call("coord", operation="note", content="we moved")
     service.model.replies.extend([says("", note), says("noted")])
     await service.heard(said("we moved", 1))

@@ -34,7 +34,7 @@ async def resolve(host: str, _port: int) -> Iterable[str]:
 def settings(
     database: Database, private_hosts: Collection[str] = (), read_back: Callable[[], None] | None = None
 ) -> SourceSettings:
-    schedule = Schedule(database, lambda: NOW, lambda: None, lambda: None)
+    schedule = Schedule(database, lambda: NOW, lambda: None, lambda: None, (), lambda *_: None)
     checks = DataSourceChecks(Reader(resolving=resolve, private_hosts=private_hosts), PERSON)
     accounts, routing = AccountSettings(database, PEOPLE.selves), GroupRouting({}, GroupId("grp_one"))
     places = Places(database, routing, PEOPLE, lambda: NOW, accounts)
@@ -81,7 +81,7 @@ async def test_a_source_is_listed_with_why_it_fails_and_its_checks_by_its_name(d
         assert "schlägt fehl (der Server antwortete mit 404)" in str(
             (await called.call("source.list", OLGA, {})).data()
         )
-    schedule = Schedule(database, lambda: NOW, lambda: None, lambda: None)
+    schedule = Schedule(database, lambda: NOW, lambda: None, lambda: None, (), lambda *_: None)
     listed = await registry(schedule).call("jobs.list", OLGA, {})
     assert [each["id"] for each in listed.data()] == ["source:news"]
     (job,) = await database.read(lambda rows: jobs.listing(rows, -1))

@@ -14,7 +14,7 @@ from tests.bot.stage import OWNERS_PLACE, Service, Setting, running
 def watch(service: Service) -> Monitor:
     resume = service.resume
     notices = Notices(OWNERS_PLACE.id)
-    return Monitor(service.database, notices, service.clock, resume)
+    return Monitor(service.database, notices, service.clock, resume, lambda: None)
 
 
 def notes() -> ScriptedModel:

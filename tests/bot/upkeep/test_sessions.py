@@ -22,7 +22,7 @@ WORKED = (
 async def ended(service: Service, scope: Scope | None = None) -> list[Session]:
     """Half an hour later: what is over."""
     service.clock.forward(30 * 60)
-    await Monitor(service.database, Notices(OWNERS_PLACE.id), service.clock, service.resume).check()
+    await Monitor(service.database, Notices(OWNERS_PLACE.id), service.clock, service.resume, lambda: None).check()
     return await service.read(lambda rows: sessions.recent(rows, scope or Scope(HALL.audience), 99))
 
 
