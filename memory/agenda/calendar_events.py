@@ -18,6 +18,7 @@ from memory.store.row_mapper import RowMapper
 LONGEST = 300
 ANNOUNCED = "event"  # the key prefix of outbox rows
 _MOST = 1_000
+_ONCE = """trigger_json GLOB '{"at"*'"""
 
 
 class Event(Struct, frozen=True):
@@ -49,7 +50,9 @@ def add(tx: Tx, new: Event, now: datetime) -> Event:
         raise Refused("an event's title must have 1 to {longest} characters", longest=LONGEST)
     if new.ends_at is not None and new.ends_at <= new.starts_at:
         raise Refused("an event cannot end before it begins")
-    if tx.number("SELECT count(*) FROM events WHERE person_id IS ? AND status = 'planned'", (new.person,)) >= _MOST:
+    sql = f"""SELECT count(*) FROM events WHERE person_id IS ? AND status = 'planned'
+              AND (starts_at > ? OR NOT {_ONCE})"""
+    if tx.number(sql, (new.person, now)) >= _MOST:
         raise Refused("there are already {most:,} events: cancel some of them first", most=_MOST)
     tx.insert("events", {**_event.values(new), "title": title, "created_at": now, "updated_at": now})
     return _event.one(tx, _BY_ID, (new.id,))
@@ -60,9 +63,11 @@ def by_id(rows: Rows, identifier: EventId) -> Event | None:
 
 
 def listing(rows: Rows, scope: Scope, people: tuple[PersonId, ...] = ()) -> list[Event]:
-    """Planned events that may be mentioned here, of `people` if any are given; newest first."""
+    """Planned events that may be mentioned here, of `people` if any are given: those that repeat, then the others, the
+    last one first, with those that are over."""
     whose = f" AND person_id IN ({', '.join('?' * len(people))})" if people else ""
-    sql = f"SELECT * FROM events WHERE KNOWN(audience){whose} AND status = 'planned' ORDER BY id DESC LIMIT 1000"
+    sql = f"""SELECT * FROM events WHERE KNOWN(audience){whose} AND status = 'planned'
+              ORDER BY {_ONCE}, starts_at DESC, id DESC LIMIT {_MOST}"""
     return _event.all(rows, *scope.bind(sql, *people))
 
 

@@ -111,6 +111,17 @@ def test_what_a_channel_does_not_take_is_said_to_its_person_alone_once(tx: Tx) -
     assert not send_privately(tx, kept, NOW), "what fails there too is the owner's to hear of"
 
 
+def test_events_that_are_over_take_no_room_from_those_to_come(tx: Tx) -> None:
+    kept(tx, "every day at 20:00")
+    once = triggers.dump(triggers.DateTrigger(NOW - timedelta(days=1)))
+    for _number in range(1_000):
+        over = replace(dinner(), trigger=once, zone="UTC", starts_at=NOW - timedelta(days=1))
+        calendar_events.add(tx, over, NOW)
+    kept(tx, "today at 18:00")
+    coming = event_scheduling.upcoming(calendar_events.listing(tx, ALONE, (ANN,)), NOW)
+    assert [f"{at:%d %H:%M}" for at, _event in coming] == ["02 18:00", "02 20:00"]
+
+
 def test_what_comes_is_listed_in_order_where_it_may_be_spoken_of(tx: Tx) -> None:
     kept(tx, "every day at 20:00")
     kept(tx, "today at 18:00")
