@@ -324,7 +324,7 @@ def require(path: Path) -> None:
 
 def _newest(rows: Rows) -> int:
     """The newest number in a constellation, in whose order its rows are read."""
-    tables = ("messages", "turns", "inbox", "outbox")
+    tables = ("messages", "turns", "inbox", "outbox", "items")
     return max(rows.number(f"SELECT max(id) FROM {table}") for table in tables)
 
 

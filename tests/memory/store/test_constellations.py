@@ -7,11 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from memory.knowledge import items
+from memory.knowledge.items import Item
+from memory.knowledge.items import Kind as ItemKind
+from memory.people.audience import Trust
 from memory.store.constellations import Constellation, Constellations
 from memory.store.database import Tx
 from memory.store.errors import DatabaseCorrupt, DatabaseOutdated
 from memory.store.faults import commit_point
 from memory.store.ids import ConstellationId, PersonId
+from tests.memory.parts import GUILD
 
 NOTE = commit_point("test_constellation.note")
 OWNER = PersonId("terminal:owner")
@@ -78,6 +83,19 @@ async def test_files_opened_and_closed_in_a_crowd_lose_nothing(homes: Constellat
     for each in found:
         async with homes.use(each.id) as database:
             assert await database.read(lambda rows: len(rows.all("SELECT n FROM tally"))) == 10
+
+
+async def test_with_a_clock_that_is_behind_a_summary_is_still_newer_than_the_one_before(
+    homes: Constellations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (home,) = await made(homes, 1)
+    before = Item(ItemKind.CONVERSATION, GUILD, Trust.OWNER, NOW, NOW)
+    async with homes.use(home.id) as database:
+        await database.write(NOTE, lambda tx: items.put(tx, before))
+    monkeypatch.setattr("memory.store.ids.time.time_ns", lambda: 0)
+    monkeypatch.setattr("memory.store.ids.snowflakes._last_ms", 0)
+    async with homes.use(home.id):
+        assert Item(ItemKind.CONVERSATION, GUILD, Trust.OWNER, NOW, NOW).id > before.id
 
 
 async def test_a_registered_file_that_is_missing_is_refused_and_not_made_anew(homes: Constellations) -> None:
