@@ -181,7 +181,7 @@ def _wiring(here: _Here) -> Wiring:
     return Wiring(
         seen=here.seen, pass_over=here.pass_over, held=here.held, withdraw=here.withdraw, suspect=here.suspect,
         mark=here.served.shared.constellations.position, set_mark=here.served.shared.constellations.note_position,
-        settled=here.served.privacy.eraser.settle, opt=here.opt, answered=here.answered,
+        settled=here.served.settle, opt=here.opt, answered=here.answered,
         ignored=here.served.shared.choices.ignored, denied=lambda person: rules.get(person) is Rule.DENY,
         allowed=lambda person: rules.get(person) is Rule.ALLOW, decide=here.decide, noted=here.noted,
         heard=here.heard, conversation_posts=here.conversation_posts,

@@ -50,10 +50,13 @@ class AlreadyRead:
             )
 
     async def unstored(self, given: Sequence[M]) -> list[M]:
-        """Delivered messages that did not reach the store; each is retried a limited number of times."""
-        await self._wiring.settled()
+        """Delivered messages that did not reach the store; each is retried a limited number of times.
+
+        One that only waits for a database is not given up: it would be lost at the end of the process.
+        """
+        stored = await self._wiring.settled()
         missing = await self.open(given)
-        for each in missing:
+        for each in missing if stored else ():
             self._tries.put(each.id, (self._tries.get(each.id) or 0) + 1)
         hopeless = {each.id: SkipReason.UNFIT for each in missing if (self._tries.get(each.id) or 0) >= _MOST_TRIES}
         await self.pass_over(hopeless)

@@ -77,7 +77,8 @@ class Wiring(Struct, frozen=True, kw_only=True):
     """What composition passes to the source and its endpoint.
 
     `seen` looks up known external ids and `pass_over` records skipped ones; `mark` and `set_mark` store, by name, up to
-    where everything is decided; `settled` waits until deliveries are stored; `opt` stores an opt-out (True) or opt-in.
+    where everything is decided; `settled` waits until deliveries are stored, False if that lasts; `opt` stores an
+    opt-out (True) or opt-in.
     """
 
     seen: Callable[[Sequence[str]], Awaitable[set[str]]]
@@ -95,7 +96,7 @@ class Wiring(Struct, frozen=True, kw_only=True):
     goes on there like a machine."""
     mark: Callable[[str], Awaitable[str | None]]
     set_mark: Callable[[str, str], Awaitable[None]]
-    settled: Callable[[], Awaitable[object]]
+    settled: Callable[[], Awaitable[bool]]
     opt: Callable[[PersonId, bool], Awaitable[None]]
     answered: Callable[[PersonId], Awaitable[int]]
     """How often a person was answered during the last day."""

@@ -41,6 +41,7 @@ class Memory:
     paused: bool = False
     answers: int = 0
     stores: bool = True
+    settles: bool = True
     """Whether what is delivered arrives in the store."""
 
     async def withdraw(self, message: str) -> None:
@@ -93,8 +94,9 @@ class Harness:
         async def pass_over(found: Mapping[str, str]) -> None:
             memory.passed |= found
 
-        async def settled() -> None:
+        async def settled() -> bool:
             await asyncio.sleep(0)
+            return memory.settles
 
         async def opt(person: PersonId, out: bool) -> None:
             memory.opted[person] = out

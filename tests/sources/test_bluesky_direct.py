@@ -94,6 +94,15 @@ async def test_what_is_not_stored_is_delivered_again_but_not_for_ever(here: Harn
     assert here.why == ["unfit"]
 
 
+async def test_what_only_waits_for_a_database_is_not_given_up(here: Harness) -> None:
+    source = await begun(here)
+    here.memory.stores = here.memory.settles = False
+    here.server.chat.say(here.ana, here.bot, "one")
+    for _ in range(5):
+        await look(here, source)
+    assert (here.texts, here.why) == (["one"] * 5, [])
+
+
 async def test_what_stands_before_a_deleted_message_is_heard(here: Harness) -> None:
     source = await begun(here)
     here.server.chat.say(here.ana, here.bot, "one")

@@ -16,6 +16,7 @@ from memory.store.database import Rows
 from memory.store.faults import commit_point
 from memory.store.ids import ConstellationId, PersonId, PlaceId
 from memory.store.logs import Log
+from texts import gettext_lazy
 
 _NOTE = commit_point("gaps.note")
 _TRY = commit_point("gaps.try")
@@ -30,7 +31,7 @@ _log = Log("bot.services.system.missed_messages")
 class Gaps(Service, frozen=True):
     """The gaps of Discord's places in one constellation; `settle` waits until received messages are stored."""
 
-    settle: Callable[[], Awaitable[object]]
+    settle: Callable[[], Awaitable[bool]]
 
     async def note(self, spans: Sequence[Span], reason: str, *, at_once: bool = False) -> None:
         """Record a gap; returns when that is durable, however long the database refuses."""
@@ -64,9 +65,11 @@ class Gaps(Service, frozen=True):
         await self.database.write(_TRY, lambda tx: missed_messages.failed(tx, span, reason, now))
 
     async def fill(self, span: Span) -> None:
-        """Record that the span was read, once the received messages are stored; else it is read again."""
-        await self.settle()
-        await self.database.write(_FILL, lambda tx: missed_messages.fill(tx, span))
+        """Record that the span was read, once the received messages are stored; else it is read again later."""
+        if await self.settle():
+            await self.database.write(_FILL, lambda tx: missed_messages.fill(tx, span))
+        else:
+            await self.failed(span, gettext_lazy("what was read could not be stored yet"))
 
     async def close(self, span: Span, reason: str) -> None:
         """Give up on a span that can never be read: logged once, and shown for a while."""

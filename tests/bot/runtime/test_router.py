@@ -1,6 +1,7 @@
 """From a notification to a conversation: whose it is, in which order, what runs beside it, and what is refused."""
 
 import asyncio
+import functools
 import time
 from datetime import timedelta
 from pathlib import Path
@@ -11,8 +12,10 @@ import pytest
 
 from bot.runtime.group_routing import GroupRouting
 from bot.runtime.turn_retries import GIVEN_UP
+from bot.services.system.missed_messages import Gaps
 from memory.people.audience import Trust
-from memory.queue import inbox
+from memory.queue import inbox, missed_messages
+from memory.queue.missed_messages import Span
 from memory.queue.notifications import Kind, Place
 from memory.queue.payloads import Extras
 from memory.store.clock import utc_now
@@ -192,6 +195,23 @@ async def test_a_database_that_refuses_holds_up_no_other_constellation(tmp_path:
         await service.stored()
         said_there = await service.rows("SELECT content FROM messages WHERE role = 'user'", of=service.ids[1])
         assert [row["content"] for row in said_there] == ["before", "one"]
+
+
+@pytest.mark.usefixtures("hurried")
+async def test_a_gap_counts_as_read_only_when_what_was_read_is_stored(tmp_path: Path) -> None:
+    span = Span(ATTIC.id, "1", "9")
+    async with running(tmp_path, Setting(more={"abroad": [ATTIC.id]})) as service:
+        gaps = Gaps(service.database, service.clock, functools.partial(service.router.taken_in, 0.1))
+        await gaps.note([span], "503", at_once=True)
+        await service.heard(said("before", 1, ATTIC))
+        with locked(service.constellations.of(service.ids[1]).path):
+            service.hear(said("one", 2, ATTIC))
+            await gaps.fill(span)
+        (gap,) = await service.read(missed_messages.listing)
+        assert (gap.tries, gap.reason) == (1, "what was read could not be stored yet")
+        await service.stored()
+        await gaps.fill(span)
+        assert await service.read(missed_messages.listing) == []
 
 
 @pytest.mark.usefixtures("hurried")
