@@ -77,7 +77,7 @@ async def test_a_lost_folder_comes_back_as_it_was_a_second_before(tmp_path: Path
         await asyncio.sleep(1.5)
         assert following._process is not None
         following._process.kill()  # it copies nothing any more, like everything here
-        with pytest.raises(StoreError, match="ended"):
+        with pytest.raises(StoreError, match="stopped"):
             await running
     shutil.rmtree(tmp_path / "data")
     new = second.path.relative_to(tmp_path / "data")
