@@ -49,8 +49,6 @@ def main() -> None:
             time.sleep(3_600)
         case "die":
             sys.exit(2)
-        case "chatter":
-            sys.stdout.write("Welcome to the small server!\n")
         case "babble":
             while True:
                 sys.stdout.write("Welcome to the small server!\n" * 1_000)
@@ -58,6 +56,8 @@ def main() -> None:
         message = json.loads(line)
         if "id" not in message:
             continue
+        if behaviour.read().get("start") == "chatter":
+            sys.stdout.write("It asks again!\n" * 150)
         reply: dict[str, Any] = {"jsonrpc": "2.0", "id": message["id"]}
         try:
             reply["result"] = answer(behaviour, message["method"], message.get("params", {}))

@@ -51,7 +51,7 @@ from texts import gettext_lazy
 
 LONGEST_MESSAGE = 4_000_000  # bytes
 _LONGEST_LINE = 500  # characters of a line of standard error that are logged
-_LINES = 200  # lines of standard error that are logged per process, and others than messages that it may write
+_LINES = 200  # lines of standard error that are logged per process; or in a row that are no messages
 _GRACE = 1.0  # seconds to end by itself, and again after SIGTERM
 CLOSING = 3 * _GRACE
 """Seconds that ending a process may take."""
@@ -147,6 +147,7 @@ async def _listen(
                     signs.complaint = _shown(line)
                     _log.debug("mcp_no_message", server=server, line=signs.complaint)
                     continue
+                left = _LINES
                 await heard.send(SessionMessage(message))
     except ValueError:  # `readline` raises this for a line above the limit
         _log.warning("mcp_too_much", server=server, limit=LONGEST_MESSAGE)
