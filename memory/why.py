@@ -101,7 +101,7 @@ def account(rows: Rows, identifier: TurnId, scope: Scope) -> Account:
     turn = turns.get(rows, identifier)
     if turn is None:
         raise KeyError(identifier)
-    uses = turns.used(rows, [turn.id])
+    uses = {kind: ids for kind, ids in turns.used(rows, [turn.id]).items() if kind in (*turns.LIVING, "gone")}
     shown = [
         *_entries(rows, uses.get("entry", ()), scope),
         *_messages(rows, uses.get("message", ()), scope),

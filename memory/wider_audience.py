@@ -175,8 +175,9 @@ def _is_own_turn(rows: Rows, turn: TurnId, known: Collection[PersonId], audience
 
 def _has_others(rows: Rows, turns: Collection[TurnId], editor: Editor, audience: Audience, to: Audience) -> bool:
     """Whether the agent was shown something in these turns that `to` may not know, and that is not this person's."""
-    shown = audiences_used(rows, turns) - {audience, *map(person_audience, editor.known)}
-    return not all(map(Scope(to).may_use, shown))
+    shown = audiences_used(rows, turns)
+    own = {audience, *map(person_audience, editor.known)}
+    return shown is None or not all(map(Scope(to).may_use, shown - own))
 
 
 _MORE = gettext_noop("{what} may contain more than your own words: write down separately what others may know")

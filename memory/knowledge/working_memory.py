@@ -70,6 +70,7 @@ class _Detail(Struct, frozen=True):
 
 
 class Entry(Struct, frozen=True):
+    id: int
     key: str
     namespace: str
     content: str
@@ -267,6 +268,7 @@ def _entry(item: Item) -> Entry:
         raise AssertionError("what is kept for a while has an end")
     detail = item.read(_Detail)
     return Entry(
+        id=item.id,
         key=item.key,
         namespace="/".join(item.key.split("/")[:2]),
         content=item.text,

@@ -229,16 +229,29 @@ def note_shown(tx: Tx, turn: Turn, blocks: Iterable[BlockId], entries: Iterable[
         tx.run(sql, (turn.id, turn.scope.audience, recalled))
 
 
-LIVING = {
-    "entry": "archival_entries WHERE id IN (SELECT value FROM json_each(?))",
-    "message": "messages WHERE deleted_at IS NULL AND id IN (SELECT CAST(value AS INTEGER) FROM json_each(?))",
-    "summary": "items WHERE id IN (SELECT CAST(value AS INTEGER) FROM json_each(?))",
-    "block": "memory_blocks WHERE deleted_at IS NULL AND id IN (SELECT value FROM json_each(?))",
+_WHOLE, _NUMBERED = "id IN (SELECT value FROM json_each(?))", "id IN (SELECT CAST(value AS INTEGER) FROM json_each(?))"
+_TABLES = {
+    "entry": f"archival_entries WHERE {_WHOLE}",
+    "message": f"messages WHERE {_NUMBERED}",
+    "summary": f"items WHERE {_NUMBERED}",
+    "block": f"memory_blocks WHERE {_WHOLE}",
+    "fact": f"facts WHERE {_NUMBERED}",
+    "task": f"tasks WHERE {_NUMBERED}",
+    "event": f"activity_events WHERE {_NUMBERED}",
+    "item": f"items WHERE {_NUMBERED}",
 }
-"""Which of some ids still exist, by kind."""
+"""The rows with some ids, by kind."""
+_STANDING = " AND deleted_at IS NULL"
+LIVING = {
+    "entry": _TABLES["entry"],
+    "message": _TABLES["message"] + _STANDING,
+    "summary": _TABLES["summary"],
+    "block": _TABLES["block"] + _STANDING,
+}
+"""Which of some ids still exist, for each kind that explains an answer."""
 _FULL = " AND content || profile <> ''"
 _USES = """WITH used AS (SELECT kind, row_id FROM turn_uses WHERE turn_id IN (SELECT value FROM json_each(?)))
-           SELECT kind, row_id FROM used WHERE kind IN ('entry', 'message', 'summary', 'block', 'gone')
+           SELECT kind, row_id FROM used WHERE kind <> 'blocks'
            UNION SELECT 'block', value FROM used,
              json_each(iif(json_valid(row_id), row_id, '[]')) WHERE kind = 'blocks' ORDER BY row_id"""
 
@@ -251,14 +264,17 @@ def used(rows: Rows, of: Collection[TurnId]) -> dict[str, list[str]]:
     return uses
 
 
-def audiences_used(rows: Rows, of: Collection[TurnId]) -> set[Audience]:
-    """The audiences of what these turns used and is still there; empty blocks tell nothing."""
-    return {
-        Audience(row["audience"])
-        for kind, ids in used(rows, of).items()
-        if kind in LIVING
-        for row in rows.all(f"SELECT DISTINCT audience FROM {LIVING[kind]}{_FULL * (kind == 'block')}", (ids,))
-    }
+def audiences_used(rows: Rows, of: Collection[TurnId]) -> set[Audience] | None:
+    """The audiences of what these turns used; empty blocks tell nothing. None if something of it is no more: then
+    nobody knows who may know it."""
+    found = set[Audience]()
+    for kind, given in used(rows, of).items():
+        full = _FULL * (kind == "block")
+        there = rows.all(f"SELECT audience FROM {_TABLES[kind]}{full}", (given,)) if kind in _TABLES else []
+        if len(there) < len(given) and not full:
+            return None
+        found.update(Audience(row["audience"]) for row in there)
+    return found
 
 
 def pass_on_uses(tx: Tx, part: TurnId, whole: TurnId) -> None:

@@ -9,7 +9,7 @@ from bot.agents.context.quotes import PromptText, joined, quotation, say
 from bot.agents.context.quotes import line as shown_line
 from bot.agents.context.working_memory import TOOL, lasting, line
 from bot.agents.permissions.calls_needing_approval import Caution
-from bot.agents.tools.base import Arguments, Needs, Outcome, Rarely, StoreTool, ToolContext
+from bot.agents.tools.base import Arguments, Needs, Outcome, Rarely, StoreTool, ToolContext, UseKind
 from memory.knowledge import working_memory
 from memory.knowledge.working_memory import DEFAULT_TTL, By, Entry, NewEntry, ranked
 from memory.people.audience import Trust
@@ -57,7 +57,7 @@ class WorkingMemoryTool(StoreTool[WorkingMemoryArguments]):
                 text = _clipped([line(each, by.now) for each in found]) or say(
                     "Nothing is kept under {path} here.", path=path
                 )
-                return Outcome(text)
+                return Outcome(text, uses=_used(found))
             case "search":
                 return _search(tx, by, path, arguments)
 
@@ -75,7 +75,7 @@ def _shown(found: list[Entry], now: datetime) -> Outcome:
     also = say(" (the same key is kept for {n} other audiences too)" if others else "", n=others)
     content = quotation(f"working memory, {first.key}", first.content)
     text = say("{head}{also}\n{content}", head=line(first, now), also=also, content=content)
-    return Outcome(text, {"content": first.content}, trust=first.trust)
+    return Outcome(text, {"content": first.content}, _used([first]), trust=first.trust)
 
 
 def _search(tx: Tx, by: By, path: str, arguments: WorkingMemoryArguments) -> Outcome:
@@ -92,7 +92,11 @@ def _search(tx: Tx, by: By, path: str, arguments: WorkingMemoryArguments) -> Out
         return Outcome(say("Nothing found. Searched: {n} under {path}.", n=searched, path=path))
     lines = [say("{head}: {text}", head=line(each, by.now), text=shown_line(each.content, _PREVIEW)) for each in found]
     trust = min((each.trust for each in found), default=Trust.SYSTEM)
-    return Outcome(quotation(f"working memory, {path}", _clipped(lines)), trust=trust)
+    return Outcome(quotation(f"working memory, {path}", _clipped(lines)), uses=_used(found), trust=trust)
+
+
+def _used(shown: list[Entry]) -> tuple[tuple[UseKind, str], ...]:
+    return tuple(("item", str(each.id)) for each in shown)
 
 
 def _clipped(lines: list[PromptText]) -> PromptText:

@@ -331,14 +331,20 @@ async def test_erasing_takes_every_byte_of_every_constellation_and_says_so(tmp_p
 async def test_what_tools_told_others_of_tasks_notes_and_blocks_is_emptied_and_the_answers_stay(
     service: Service,
 ) -> None:
-    block = {"label": "scratchpad"}
-    kept = call("tasks", operation="add", title=f"feed {WORD}"), call("coord", operation="note", content=f"so: {WORD}")
+    block, path = {"label": "scratchpad"}, {"key": "shared/pets/all"}
+    kept = [
+        call("tasks", operation="add", title=f"feed {WORD}"),
+        call("coord", operation="note", content=f"so: {WORD}"),
+    ]
+    kept += [call("working_memory", operation="save", content=WORD, **path)]
     service.model.replies.extend(
         [says("", *kept, call("context", operation="append", content=f"about {WORD}", **block)), says("Done.")]
     )
     await service.heard(said("I have a llama", 1))
     asks = [call("search", query=WORD, domain=each) for each in ("tasks", "blocks", "activity")]
     asks += [call("coord", operation="status"), call("context", operation="viewport", first_line=1, **block)]
+    asks += [call("working_memory", operation="get", **path)]
+    asks += [call("working_memory", operation="search", key="shared/pets", query=WORD)]
     for number, each in enumerate(asks, 2):
         service.model.replies.extend([says("", each), says("So it is.")])
         await service.heard(said("tell me", number, channel("annex"), BOB))

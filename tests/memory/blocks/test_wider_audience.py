@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from memory.agenda import tasks
+from memory.agenda.tasks import Task
 from memory.blocks import (
     Author,
     Block,
@@ -125,6 +127,21 @@ def test_what_the_agent_had_before_it_is_not_carried_further(tx: Tx) -> None:
     with pytest.raises(BlockRefused, match=MORE):
         widened(tx, block, PUBLIC)
     assert widened(tx, block, GUILD).audience == GUILD
+
+
+@pytest.mark.parametrize("deleted", [False, True])
+def test_what_a_search_found_of_others_is_not_carried_further_either(tx: Tx, *, deleted: bool) -> None:
+    place(tx, GUILD)
+    block = of_hers(tx)
+    append_block(tx, turn(tx, 1, MIA), "notes", "Feed the llama.\n")
+    task = tasks.add(tx, Task("feed the llama", OTHER, GUILD, Trust.APPROVED, NOW, ADA))
+    tx.insert("turn_uses", {"turn_id": 1, "kind": "task", "row_id": str(task.id), "audience": DM})
+    if deleted:  # nobody knows any more who might know of it
+        tx.run("DELETE FROM tasks")
+    for to in (PUBLIC, GUILD)[: 1 + deleted]:
+        with pytest.raises(BlockRefused, match=MORE):
+            widened(tx, block, to)
+    assert deleted or widened(tx, block, GUILD).audience == GUILD
 
 
 def test_the_owner_widens_what_only_the_owner_wrote(tx: Tx) -> None:
