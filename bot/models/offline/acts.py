@@ -306,9 +306,10 @@ def _end(intent: Intent, context: Context) -> Lines:
     tools = [tool for tool in every or tools if tool in context.turn.tools] or tools[:1]
     rows = _rows(tools, context, days=366)
     named, several = _named(intent.text, rows, context), bool(every)
-    each = [_named(part, rows, context) for part in context.language.split("items", intent.text)]
-    if not named and all(len(one) == 1 for one in each):
-        named, several = [row for (row,) in each], intent.act != "move"
+    parts = [(part, _named(part, rows, context)) for part in context.language.split("items", intent.text)]
+    if not named and all(len(one) == 1 for _, one in parts):
+        named = [row for _, (row,) in parts]  # "dinner with Tom and Mia" may not mean "call Mia", too
+        several = intent.act != "move" and all(_named(one.text, [Record(text=part)], context) for part, (one,) in parts)
     if every:  # only a due reminder can be postponed, a step ends with its task, and timers are easily set again
         ids = {row.id for row in named}
         named = [row for row in named if row.under not in ids and (row.rang or operation != "snooze")]
@@ -329,8 +330,7 @@ def _end(intent: Intent, context: Context) -> Lines:
         return Lines("\n".join([_say(missing, context).text, *listed]))
     if intent.act == "move":
         return _move(intent, named[0], context)
-    # Of several things in one task ("milk and bread") each has to be named.
-    tasks = [row.text for row in named if not every and (row.kind == "tasks" or operation == "done")]
+    tasks = [row.text for row in named if not every and (row.kind == "tasks" or operation == "done")]  # name every part
     things = [Record(text=each) for text in tasks for each in context.language.split("items", text)]
     if (stems := context.language.stems(intent.text.partition(" – ")[0])) and not all(_counts(stems, things, context)):
         return context.timed("part", named[0])

@@ -112,7 +112,7 @@ class Parser(Struct, frozen=True):
         question = next((each for each in asked if each.name in self.language.data["questions"]), None)
         earlier = (asked or (STATEMENT,))[-1]
         answer = self._answered(question, text, reader, yes=bool(yes)) if question else ()
-        if answer := answer or self._picked(earlier, text, (each for *_, each in messages)):
+        if answer := answer or self._picked(earlier if told == last[1] else STATEMENT, text, (m[2] for m in messages)):
             return answer
         match earlier:
             case Intent("task") if (more := begins("more", text)) and _is_loose(self.sentence(text)):
@@ -357,7 +357,7 @@ class Parser(Struct, frozen=True):
         return self.language.rewrite("title", self.language.rewrite(lead, what).strip(_ASKED + ":"))
 
     def _picked(self, earlier: Intent, text: str, before: Iterable[Sequence[Intent]]) -> tuple[Intent, ...]:
-        """What is meant of several things, which were listed because it was unclear."""
+        """What is meant of several things, which were listed because it was unclear, and nothing else since."""
         chosen = self._chosen(text)
         match earlier:
             case Intent("say", name="which"):

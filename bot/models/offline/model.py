@@ -72,7 +72,7 @@ def _wanted(turn: Turn, speaks: Language) -> Iterator[tuple[Context, Intent]]:
     earlier = [each for each in turn.before if isinstance(each, UserMessage)]
     names = [turn.request.agent, *sorted({each.speaker for each in earlier if each.answer})]
     before = [reduce(uncalled, names, each.said[:LONGEST]) for each in turn.own[-_MOST_BEFORE:]]
-    listed = [re.sub(r"^- | ?[(（][^()（）]*[)）]$", "", line) for line in turn.answered if line.startswith("- ")]
+    listed = [re.sub(r"( – .*?) ?[(（][^()（）]*[)）]$", r"\1", line[2:]) for line in turn.answered if line[:2] == "- "]
     for number, message in enumerate(turn.heard):
         words = uncalled(message.said, turn.request.agent)
         speaks = detect(words[:LONGEST], speaks.code)

@@ -85,7 +85,7 @@ class Turn:
     """What was heard and is not answered yet, what stands before it, and the calls that were made for it.
 
     `heard`: what who spoke last has said since the last answer. `own`: what the same person told us before, whatever
-    others said since; `answered`: the lines of the answers since. `said`: texts of this turn. `gone`: deleted ones.
+    others said since; `answered`: the lines of the answer to it. `said`: texts of this turn. `gone`: deleted ones.
     """
 
     def __init__(self, request: Request, now: datetime, zone: str) -> None:
@@ -109,8 +109,8 @@ class Turn:
         self.made = {call.id for each in window if isinstance(each, AssistantMessage) for call in each.calls}
         self.said = {each.said.strip() for each in self.heard}
         self.gone: set[str] = set()
-        answers = takewhile(lambda each: each not in self.own, reversed(self.before))
-        self.answered = [line for each in answers if is_answer(each) for line in each.text.splitlines()]
+        since_own = takewhile(lambda each: each not in self.own, reversed(self.before))
+        self.answered = next((each.text.splitlines() for each in [*since_own][::-1] if is_answer(each)), [])
 
 
 class Context(Struct, frozen=True):
