@@ -41,6 +41,7 @@ SessionId = NewType("SessionId", int)
 
 _EPOCH_MS = int(datetime(2025, 1, 1, tzinfo=UTC).timestamp() * 1000)
 _SEQUENCE_BITS, _SHIFT = 12, 22
+_FARTHEST = 2**62
 
 
 class Snowflakes:
@@ -63,7 +64,12 @@ class Snowflakes:
             return self._last_ms << _SHIFT | self._sequence
 
     def follow(self, newest: int) -> None:
-        """Return only newer ones than this, of an earlier process: the clock may have been set back since."""
+        """Return only newer ones than this, of an earlier process: the clock may have been set back since.
+
+        Not if it is of 2059 or later, as only a forged import says: few newer ones would be left, or none.
+        """
+        if newest > _FARTHEST:
+            return
         with self._lock:
             last = newest >> _SHIFT, newest & (1 << _SHIFT) - 1
             self._last_ms, self._sequence = max((self._last_ms, self._sequence), last)

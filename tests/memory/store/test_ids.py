@@ -32,6 +32,13 @@ def test_ids_rise_even_when_the_clock_goes_back() -> None:
         assert source.next() > late
 
 
+def test_a_forged_number_of_the_far_future_does_not_use_them_up() -> None:
+    source = Snowflakes()
+    for forged in (2**62 + 1, 2**63 - 1):
+        source.follow(forged)
+        assert snowflake_time(source.next()).year < 2059
+
+
 def test_threads_never_get_the_same_id() -> None:
     source, found = Snowflakes(), list[int]()
 
