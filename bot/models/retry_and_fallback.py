@@ -221,7 +221,7 @@ class BreakerModel(ModelWrapper):
         return replace(self._health, rests=max(self._closed_until - self._clock(), 0.0))
 
     async def complete(self, request: Request) -> AsyncGenerator[Event, None]:
-        self._pass()
+        trial = self._pass()
         try:
             async with aclosing(self._model.complete(request)) as events:
                 async for event in events:
@@ -230,13 +230,13 @@ class BreakerModel(ModelWrapper):
                         self._note()
                     yield event
         except (asyncio.CancelledError, GeneratorExit):
-            self._learned_nothing()
+            self._learned_nothing(trial=trial)
             raise
         except ModelError as error:
-            self._failed(error)
+            self._failed(error, trial=trial)
             raise
 
-    def _failed(self, error: ModelError) -> None:
+    def _failed(self, error: ModelError, *, trial: bool) -> None:
         self._note(error)
         match error:
             case ModelRefused():
@@ -246,20 +246,22 @@ class BreakerModel(ModelWrapper):
                 if self._failures >= FAILURES:
                     self._shut(error)
             case _:
-                self._learned_nothing()
+                self._learned_nothing(trial=trial)
 
-    def _learned_nothing(self) -> None:
+    def _learned_nothing(self, *, trial: bool) -> None:
         """If this call was the trial, the next one is."""
-        self._closed_until = min(self._closed_until, self._clock())
+        if trial:
+            self._closed_until = min(self._closed_until, self._clock())
 
     def _note(self, error: ModelError | None = None) -> None:
         trouble, reason = (error.trouble, error.reason) if error else (None, "")
         found = ModelHealth(self.name, self._calendar(), trouble, reason)
         self._health = replace(found, since=self._health.since) if found.state is self._health.state else found
 
-    def _pass(self) -> None:
+    def _pass(self) -> bool:
+        """Whether this call is a trial. Raises ModelError while there is a pause."""
         if not self._closed_until:
-            return
+            return False
         now = self._clock()
         if now < self._closed_until:
             reason = gettext_lazy(
@@ -270,6 +272,7 @@ class BreakerModel(ModelWrapper):
             # Of the same kind: who hears it must know why.
             raise dataclasses.replace(self._error, reason=reason, said="")
         self._closed_until = now + PAUSE  # the others wait while this call is the trial
+        return True
 
     def _shut(self, error: ModelError) -> None:
         self._closed_until = self._clock() + PAUSE

@@ -115,6 +115,19 @@ async def test_one_call_tries_it_out_while_the_others_wait() -> None:
     assert TextDelta("hello") in await events(model)
 
 
+async def test_a_call_from_before_the_pause_does_not_end_it() -> None:
+    clock, inner = Clock(), Slow()
+    model = BreakerModel(inner, clock=clock)
+    inner.requests.append(HELLO)  # so that this call is the slow one
+    before = asyncio.create_task(events(model))
+    await inner.asked.wait()
+    await fails(model, "refused")
+    before.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await before
+    await fails(model, "next attempt")
+
+
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 KEY = ModelRefused("openai:x refused access (HTTP 401 invalid_api_key)", trouble=Trouble.KEY)
 AWAY = ModelBusy(gettext_lazy("{model}: no connection to its server", model="openai:x"), trouble=Trouble.UNREACHABLE)
