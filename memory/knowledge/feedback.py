@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from memory.knowledge.items import By, Kind
 from memory.people.audience import Audience, Trust
-from memory.people.hidden_people import shown
+from memory.people.hidden_people import heeded
 from memory.store.clock import to_text
 from memory.store.database import Rows, Tx
 from memory.store.ids import AgentId, MessageId, PersonId, PlaceId, TurnId
@@ -120,7 +120,7 @@ def corrections(rows: Rows, agent: AgentId, limit: int) -> list[Correction]:
            LEFT JOIN dream_marks k ON k.pass = 'lessons' AND k.agent_id = f.agent_id AND k.audience = f.audience
              AND k.trust = f.trust
            WHERE f.agent_id = ? AND f.kind = 'signal' AND f.key = 'correction' AND f.id > coalesce(k.mark, 0)
-             AND m.deleted_at IS NULL AND m.audience = f.audience AND f.person_id IS NOT NULL AND {shown("m")}
+             AND m.deleted_at IS NULL AND m.audience = f.audience AND f.person_id IS NOT NULL AND {heeded("m")}
            ORDER BY f.id LIMIT +?""",
         (agent, limit),
     )

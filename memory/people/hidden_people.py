@@ -27,6 +27,12 @@ def shown(table: str) -> str:
     return f"NOT (EXISTS (SELECT 1 FROM unshown_people) AND {such})"
 
 
+def heeded(table: str) -> str:
+    """A condition as `shown`, for what agents learn from: nowhere any rows of people who paused or opted out."""
+    such = f"SELECT 1 FROM unshown_people u WHERE u.person_id = {table}.person_id AND u.why = '{HiddenReason.CHOICE}'"
+    return f"{shown(table)} AND NOT EXISTS ({such})"
+
+
 def note(tx: Tx, person: PersonId, why: HiddenReason, now: datetime, *, holds: bool) -> None:
     """Set or clear one reason to keep a person's messages out of others' turns."""
     if holds:

@@ -19,7 +19,7 @@ from memory.knowledge.feedback import unquoted
 from memory.knowledge.upkeep.planned_changes import MergeGroup, Part, Pass, kin_of
 from memory.knowledge.upkeep.run_records import mark_of
 from memory.people.audience import Audience, Scope, Trust
-from memory.people.hidden_people import shown
+from memory.people.hidden_people import heeded
 from memory.queue.messages import COLUMNS, Message, to_message
 from memory.search import vectors
 from memory.search.embedding.base import Vector
@@ -200,7 +200,7 @@ _MOST_READ, _MOST_SHOWN = 1_000, 120
 def sayings(rows: Rows, agent: AgentId, now: datetime) -> Mapping[Part, Sequence[Message]]:
     """Recent messages to an agent, without quotes, by part, oldest first; only parts with something new."""
     sql = f"""SELECT {COLUMNS} FROM messages WHERE role = 'user' AND person_id IS NOT NULL AND deleted_at IS NULL
-              AND {shown("messages")} AND EXISTS (SELECT 1 FROM turns t WHERE t.id = batch_id AND t.agent_id = ?)
+              AND {heeded("messages")} AND EXISTS (SELECT 1 FROM turns t WHERE t.id = batch_id AND t.agent_id = ?)
               AND created_at >= ?
               ORDER BY id DESC LIMIT +?"""
     parts: dict[Part, list[Message]] = {}

@@ -257,9 +257,10 @@ async def test_what_is_sensitive_is_used_only_when_its_person_said_yes(tmp_path:
         assert await inferred(g) == [words]
 
 
-async def test_nothing_is_learned_from_what_somebody_said_before_they_opted_out(tmp_path: Path) -> None:
+@pytest.mark.parametrize("place", [HALL, direct(ANN)], ids=["on a server", "in direct messages"])
+async def test_nothing_is_learned_from_what_somebody_said_before_they_opted_out(tmp_path: Path, place: Any) -> None:
     async with ground(tmp_path, otherwise=answers(), preferences=True) as g:
-        await corrected(g, "No, never speak of my quetzal")
+        await corrected(g, "No, never speak of my quetzal", place)
         at = g.service.clock()
         await g.service.write(lambda tx: hidden_people.note(tx, ANN.id, HiddenReason.CHOICE, at, holds=True))
         await g.run()
