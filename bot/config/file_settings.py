@@ -215,7 +215,7 @@ class Agent(Section):
             if unknown := [name for name in unknown if name not in FOLDER_TOOLS]:
                 known = ", ".join(self.tools)
                 raise ValueError(
-                    _('rules that name tools of this agent ({known}), not "{tool}"', known=known, tool=unknown[0])
+                    _('rules that name this agent\'s tools ({known}), not "{tool}"', known=known, tool=unknown[0])
                 )
         return self
 

@@ -79,7 +79,7 @@ def _named(key: str, group: Group) -> Iterator[str]:
     speaking = [name for name in group.names if name not in observers]
     if isinstance(group.settings, Supervisor) and len(speaking) == 1:
         found = _('only one agent that speaks, "{name}"', name=speaking[0])
-        yield unmet(f"{key}.members", found, _("at least one more, for the leader to delegate to"))
+        yield unmet(f"{key}.members", found, _("at least one more, for the supervisor to delegate to"))
 
 
 def _votes(key: str, group: Group) -> Iterator[str]:

@@ -122,7 +122,7 @@ def check_replica(text: str) -> str:
     """Check a replica: a folder, or an address of S3 or SFTP, without secrets, which belong in the environment."""
     scheme, there, rest = text.partition("://")
     if text and not (Path(text).is_absolute() or (scheme in {"s3", "sftp"} and there and rest)):
-        raise ValueError(_("an absolute path of a folder, s3://bucket/path or sftp://user@host/path"))
+        raise ValueError(_("an absolute path to a folder, s3://bucket/path or sftp://user@host/path"))
     if there and urlsplit(text).password:
         raise ValueError(_("an address without a password; use ssh_key instead"))
     return text

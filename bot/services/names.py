@@ -155,7 +155,7 @@ def shown_block(name: str) -> str:
     """A block's name for its reader; on Discord, where names are picked, without the parts that only programs need."""
     if source() != "discord":
         return name
-    return place_title(_PROGRAMS.sub("", name).replace("tool_execution_log", _("use of tools")))
+    return place_title(_PROGRAMS.sub("", name).replace("tool_execution_log", _("tool use")))
 
 
 def typed_id(identifier: str) -> str:

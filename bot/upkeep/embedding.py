@@ -119,7 +119,7 @@ class Embedding:
         if self.embedder is None:
             return ""
         left = (await self.database.read(vectors.progress)).waiting
-        words = ngettext("{count} text has yet to be indexed", "{count} texts have yet to be indexed", left)
+        words = ngettext("{count} item has yet to be indexed", "{count} items have yet to be indexed", left)
         return words if left else ""
 
     def words(self, rows: Rows) -> str:
@@ -130,10 +130,10 @@ class Embedding:
         progress = vectors.progress(rows)
         if progress.waiting:
             parts.append(
-                ngettext("{count} text is not indexed yet", "{count} texts are not indexed yet", progress.waiting)
+                ngettext("{count} item is not indexed yet", "{count} items are not indexed yet", progress.waiting)
             )
         if progress.refused:
-            parts.append(ngettext("{count} text was refused", "{count} texts were refused", progress.refused))
+            parts.append(ngettext("{count} item was refused", "{count} items were refused", progress.refused))
         if reason := sqlite.distances.reason:
             parts.append(_("slower, because sqlite-vec is missing ({reason})", reason=reason))
         return self.redact("; ".join(parts))

@@ -85,7 +85,7 @@ class ExpansionJob(Struct, frozen=True):
         identifier = firing.job.read(EntryDue).entry
         saved = await database.read(lambda rows: _read(rows, identifier))
         if saved is None:
-            return gettext_lazy("the entry was forgotten or is no longer used")
+            return gettext_lazy("the entry was deleted or is no longer used")
         calls = RunCalls(database, self.deps, Scope(saved.entry.audience))
         told = note_text(saved.entry, saved.speaker, saved.categories)
         text = await calls.ask(saved.agent, system(self.deps.directives, MEMORY_RULES), told, ExpandedEntries)

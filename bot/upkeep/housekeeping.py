@@ -71,8 +71,8 @@ class Housekeeping(Struct, frozen=True):
         again = firing.now if gone == _AT_ONCE else None
         return JobResult(
             ngettext_lazy(
-                "{count} expired entry of working memory deleted",
-                "{count} expired entries of working memory deleted",
+                "{count} expired entry deleted from working memory",
+                "{count} expired entries deleted from working memory",
                 gone,
             ),
             again,

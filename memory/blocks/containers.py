@@ -266,7 +266,7 @@ def items_of(target: Target) -> tuple[tuple[Field, ...], int]:
         case Field(type=FieldType.LIST):
             return (), MOST_ITEMS
         case LogSchema():
-            raise BlockRefused("entries of a log cannot be changed")
+            raise BlockRefused("log entries cannot be changed")
         case shape:
             raise Refused("this is a {type}, which has no items: set it", type=shape.type)
 
@@ -287,7 +287,7 @@ def put_back(loro: LoroDoc, before: Mapping[str, Any]) -> bool:
     for path, target in every_part(now.schema).items():
         if not same(now.values[path], before[path]):
             if target.is_log:
-                raise BlockRefused("entries of a log cannot be changed")
+                raise BlockRefused("log entries cannot be changed")
             if target.read_only:
                 raise BlockRefused(
                     "{path} was changed in the meantime and is read-only: Carina maintains it", path=path

@@ -73,8 +73,8 @@ def _known_at(document: BlockDocument, seen: int | None) -> KnownVersion | None:
 def _writable(block: Block, path: str) -> Target:
     if not path and not isinstance(block.schema, TextSchema | ListSchema | LogSchema):
         raise Refused(
-            "this block has fields or sections and cannot be written as one text: name a field (`--field NAME`, on "
-            "Discord `field`), or ask the agent"
+            "this block has fields or sections and cannot be edited as plain text: name a field "
+            "(`--field NAME`, on Discord `field`), or ask the agent"
         )
     if path and block.is_text:
         raise Refused("block “{label}” is plain text, without fields", label=block.label)

@@ -38,7 +38,7 @@ def known_version(author: Author, block: Block, document: BlockDocument) -> Know
     since = [change for change in document.changes() if change.seq > shown]
     if any(change.note.kind is ChangeKind.RETYPE for change in since):
         raise BlockChanged(
-            "the type of the block has changed since you read it, so nothing was done. It is now:\n{now}",
+            "the block's type has changed since you read it, so nothing was done. It is now:\n{now}",
             now=document.text() or gettext_lazy("(empty)"),
         )
     own = frozenset(

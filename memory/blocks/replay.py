@@ -85,7 +85,7 @@ class Replay:
         for path, history in self.histories.items():
             if history.content() != _content(self._targets[path], held.values[path]):
                 raise BlockCorrupt(
-                    "the changes of the document do not add up to what {wrong} contains", wrong=path or "the list"
+                    "the document's changes do not add up to what {wrong} contains", wrong=path or "the list"
                 )
 
     def _take(self, path: str, change: Change, what: Any) -> None:
@@ -137,7 +137,7 @@ class Replay:
         logs = [path for path in sequences if self._targets[path].is_log]
         if logs and not entries:
             sequences = {path: cuts for path, cuts in sequences.items() if path not in logs}
-            kept.append(gettext_lazy("entries of a log cannot be changed"))
+            kept.append(gettext_lazy("log entries cannot be changed"))
         counters = {path: amount for path in self._added if (amount := self._counter(path, numbers, kept))}
         for path in (*sequences, *counters):
             if self._targets[path].read_only:

@@ -254,13 +254,13 @@ def checked_item(fields: tuple[Field, ...], value: Any, name: str) -> Any:
     """An item of a list or an entry of a log in stored form; raises Refused."""
     if not fields:
         if not isinstance(value, str) or not value.strip():
-            raise Refused("an item of {name} must be text, and {short} is not", name=name, short=_short(value))
-        return require_storable(value.strip(), gettext_lazy("an item of {name}", name=name))
+            raise Refused("an item in {name} must be text, and {short} is not", name=name, short=_short(value))
+        return require_storable(value.strip(), gettext_lazy("an item in {name}", name=name))
     known = {field.name for field in fields}
     if unknown := [each for each in value if each not in known] if isinstance(value, dict) else [value]:
         short = _short(unknown[0])
         raise Refused(
-            "an item of {name} has the fields {named}, not {short}", name=name, named=named(fields), short=short
+            "an item in {name} has the fields {named}, not {short}", name=name, named=named(fields), short=short
         )
     found = {field.name: checked(field, value.get(field.name, field.default)) for field in fields}
     return {key: kept for key, kept in found.items() if kept is not None}

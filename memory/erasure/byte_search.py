@@ -151,14 +151,14 @@ async def search_in_process(folder: Path, words: Sequence[str]) -> ByteSearchRes
             told, broken = await process.communicate(_asked(folder, words))
     except TimeoutError:
         raise StoreError(
-            "Searching the files took longer than {seconds:,.0f} seconds", seconds=_SEARCH_SECONDS
+            "searching the files took longer than {seconds:,.0f} seconds", seconds=_SEARCH_SECONDS
         ) from None
     finally:
         if process.returncode is None:
             process.kill()
             await process.wait()
     if process.returncode:
-        raise StoreError("The files could not be searched: {why}", why=broken.decode(errors="replace").strip()[-300:])
+        raise StoreError("the files could not be searched: {why}", why=broken.decode(errors="replace").strip()[-300:])
     return msgspec.json.decode(told, type=ByteSearchResult)
 
 

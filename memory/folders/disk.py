@@ -223,7 +223,7 @@ def _directory(root: Path, directories: tuple[str, ...] | list[str], path: str) 
     try:
         descriptor = _open_directory(str(root))
     except OSError as error:
-        raise Refused("the directory of the folder cannot be opened: {reason}", reason=_reason(error)) from error
+        raise Refused("the folder's directory cannot be opened: {reason}", reason=_reason(error)) from error
     try:
         for name in directories:
             try:

@@ -162,11 +162,15 @@ def _note(block: Block, sequence: _Sequence) -> None:
 def _agree(manifest: Manifest, sequence: _Sequence) -> None:
     """Raise CarError if the manifest and the blocks in the file differ."""
     if stray := sorted(set(sequence.links) - set(manifest.tables)):
-        raise CarError("the file has records of {name!r}, which its manifest does not mention", name=stray[0][:80])
+        raise CarError(
+            "the file has records in the table {name!r}, which its manifest does not mention", name=stray[0][:80]
+        )
     for name, held in manifest.tables.items():
         named = [link for each in held.lists for link in sequence.lists.get(each, ())]
         if named != sequence.links.get(name, []) or held.rows != sequence.rows.get(name, 0):
-            raise CarError("the file lacks some of the records of {name!r} that its manifest lists", name=name[:80])
+            raise CarError(
+                "the file lacks some of the records in the table {name!r} that its manifest lists", name=name[:80]
+            )
 
 
 def _whole(value: Any, parts: dict[bytes, bytes], offset: int) -> Any:
@@ -269,7 +273,7 @@ def _fill(taken: Import, path: Path) -> None:
             taken.progress(count / max(taken.verified.chunks, 1))
         if (broken := Rows(raw).one("PRAGMA foreign_key_check")) is not None:
             raise CarError(
-                "the file lacks records of {parent} to which its records of {table} belong",
+                "records in the table {table} refer to records in the table {parent} that the file lacks",
                 table=broken["table"],
                 parent=broken["parent"],
             )
@@ -281,7 +285,7 @@ def _columns(manifest: Manifest, chunk: Chunk, found: Mapping[str, Table]) -> Se
     fits = table is not None and set(columns) <= set(table.columns)
     if not fits or any(len(row) != len(columns) for row in chunk.rows):
         raise CarError(
-            "the records at byte {offset} do not fit any table of this schema: {table!r}",
+            "the records at byte {offset} do not fit any table in this schema: {table!r}",
             offset=chunk.offset,
             table=chunk.table[:80],
         )
@@ -298,7 +302,7 @@ def _insert(raw: Connection, chunk: Chunk, columns: Sequence[str], count: int) -
             tx.insert("import_state", {"chunks": count})
     except driver.IntegrityError as error:
         raise CarError(
-            "the records at byte {offset} are not valid records of {table}: {error}",
+            "the records at byte {offset} are not valid for the table {table}: {error}",
             offset=chunk.offset,
             table=chunk.table,
             error=error,

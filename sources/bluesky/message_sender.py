@@ -357,7 +357,7 @@ class BlueskyEndpoint(Endpoint):
         uri, _ = uri_and_cid(external_id)
         if author_of(uri) != self._session.did:
             raise DeliveryFailed(
-                gettext_lazy("{post} in {place} is not a post of the bot", post=external_id, place=place)
+                gettext_lazy("{post} in {place} is not one of the bot's posts", post=external_id, place=place)
             )
         try:
             await self._remove(uri)

@@ -206,8 +206,8 @@ class BlueskySession:
             if why.error == "AuthenticationRequired" or (why.status == 401 and why.error):
                 raise SourceRefused(
                     _(
-                        "{service} refused the login of {handle}. Check BLUESKY_HANDLE, and create a new app "
-                        "password for BLUESKY_APP_PASSWORD in the settings of the account, under Privacy and "
+                        "{service} refused the login for {handle}. Check BLUESKY_HANDLE, and create a new "
+                        "app password for BLUESKY_APP_PASSWORD in the account's settings, under Privacy and "
                         "security, App passwords.",
                         service=service,
                         handle=name,

@@ -211,7 +211,7 @@ async def test_who_opted_out_is_told_no_code_and_erasing_ends_being_let_in(t: Li
     await t.ana.direct.wait_for_bot(lambda m: "You can talk to me now" in m.text)
     assert "pairing requests and approvals" in (await t.ana.command("privacy see")).text
     question = (await t.ana.command("privacy erase")).shown
-    assert "Nothing of it is left in memory." in (await agreed(t.ana, question)).text
+    assert "None of it is left in memory." in (await agreed(t.ana, question)).text
     await told(t, t.ana)
 
 

@@ -36,7 +36,7 @@ async def test_costs_are_tokens_and_money_only_where_a_price_is_known(t: Live) -
     tokens = t.rows("SELECT sum(input_tokens), sum(output_tokens) FROM model_usage")
     assert (bill["model"], bill["calls"], bill["unpriced"], bill["cost_usd"]) == ("openai:scripted", 3, 3, 0)
     assert [(bill["input_tokens"], bill["output_tokens"])] == tokens
-    wrong = "“moon” is not available. Choose one of agent, model, purpose, day"
+    wrong = "“moon” is not available. Choose from: agent, model, purpose, day"
     assert wrong in await t.service.refused("cost", "--by", "moon", code=2)
 
 
@@ -77,7 +77,7 @@ async def test_the_owner_sets_what_may_be_spent_and_everybody_hears_of_its_end_o
             await t.olga.command("admin budget set", {"of": "guild"}), "Give a limit in dollars, in tokens, or both"
         )
         given = await t.olga.command("admin budget set", {"of": "constellation", "usd": 0.0})
-        assert given.shown.text.startswith("The budget is set: everything together, today: $0.00 of $0.00 left")
+        assert given.shown.text.startswith("Budget set: everything together, today: $0.00 of $0.00 left")
         asked = len(t.model.requests)
         told = await t.ask(t.ana, t.general, "<@bot> hello again")
         assert told.text.startswith("Today's budget for answers is used up. Until ")

@@ -128,7 +128,7 @@ async def test_privacy_is_about_all_accounts_of_a_person(t: Live) -> None:
     question = (await anna.command("privacy erase")).shown
     erased = await agreed(anna, question)
     assert erased.text.count("Erased on") == 2
-    assert erased.text.count("Nothing of it is left in memory.") == 2
+    assert erased.text.count("None of it is left in memory.") == 2
     assert (t.holding(SECRET), t.holding("Gertrude")) == ([], [])
     assert "You have no linked accounts" in (await anna.command("my link list")).text
     assert (await t.service.data("privacy", "see", f"discord:{t.ana.id}"))["persons"] == [f"discord:{t.ana.id}"]

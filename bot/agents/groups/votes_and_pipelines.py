@@ -69,7 +69,7 @@ def tally(settings: Voting, options: Sequence[str], ballots: Sequence[Ballot], s
     quorum = quorum_of(settings, len(ballots))
     if len(valid) < quorum:
         one, more = ngettext_noop(
-            "only {cast} of the {count} ballot needed was cast", "only {cast} of the {count} ballots needed were cast"
+            "too few ballots ({cast} of the {count} needed)", "too few ballots ({cast} of the {count} needed)"
         )
         return Tally(counts, "", ngettext(one, more, quorum, cast=len(valid)))
     most = max(counts.values())

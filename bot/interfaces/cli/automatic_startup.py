@@ -207,7 +207,7 @@ class SystemService(Struct, frozen=True):
         lasting = _("\n`loginctl enable-linger` keeps it running while you are logged out.") if _linux() else ""
         return _("Wrote {path} and started the service.{lasting}", path=file.path, lasting=lasting)
 
-    @operation("service.status", "Show how Carina is started automatically", Action.EXAMINE, AT_TERMINAL)
+    @operation("service.status", "Show whether Carina starts automatically", Action.EXAMINE, AT_TERMINAL)
     async def status(self, _caller: Caller) -> str:
         file = self._file()
         if not file.path.exists():

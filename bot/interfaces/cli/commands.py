@@ -272,7 +272,7 @@ def _piped(entry: Entry, flag: str) -> str:
             "{words}: provide text with {flag} or from a file: carina {words} … < FILE", words=words, flag=flag
         )
     if not (text := sys.stdin.read()):
-        raise CallError('{words}: standard input is empty. For an empty text, use {flag} "".', words=words, flag=flag)
+        raise CallError('{words}: standard input is empty. For empty text, use {flag} "".', words=words, flag=flag)
     return text
 
 
@@ -346,7 +346,7 @@ class _Choice(click.Choice[str]):
 
     def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
         del ctx
-        return _("“{value}” is not available. Choose one of {names}.", value=value, names=", ".join(self.choices))
+        return _("“{value}” is not available. Choose from: {names}.", value=value, names=", ".join(self.choices))
 
 
 class _Here(click.ParamType[str]):

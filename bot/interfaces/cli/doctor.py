@@ -139,7 +139,7 @@ def examine_databases(count: int, problems: Sequence[str]) -> Iterator[Finding]:
     version = f"SQLite {driver.sqlite_version}"
     if distances.reason:
         words = _(
-            "{version}; distances between vectors are computed in Python, ten times slower: {reason}",
+            "{version}; distances between vectors are computed in Python, 10 times slower: {reason}",
             version=version,
             reason=distances.reason,
         )

@@ -157,7 +157,7 @@ def _ask(question: str) -> None:
     if not streams.is_interactive():
         raise _NobodyToAsk(
             _(
-                "{question}\nYou can't answer here, because this is not a terminal. Add --yes to confirm.",
+                "{question}\nYou cannot answer here, because this is not a terminal. Add --yes to confirm.",
                 question=question,
             )
         )

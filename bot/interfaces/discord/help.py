@@ -37,9 +37,10 @@ _HELP = (
     gettext_noop("**What happened**: `/summary show`, `/memory activity`, `/memory dream report`."),
     gettext_noop("**Talk to one of us by name**: `/chat agent` and `/chat group` suggest who is here."),
     gettext_noop(
-        "**Your decisions**: `/permits list` shows requests that are waiting for you; `/permits approve` and "
-        "`/permits deny` answer them. `/memory dream waiting` lists what I inferred about you and will use "
-        "only if you agree. `/my retry` retries a message that I couldn't answer."
+        "**Your decisions**: `/permits list` shows requests that are waiting for you; "
+        "`/permits approve` and `/permits deny` answer them. `/memory dream waiting` lists "
+        "what I inferred about you and will use only if you approve it. `/my retry` retries "
+        "a message that I couldn't answer."
     ),
     gettext_noop(
         "**Your data**: `/privacy see`, `export`, `pause`, `optout` and `erase`. `/my link start` links your "

@@ -109,7 +109,7 @@ def block_form(registry: Registry, settings: DiscordSettings) -> OpenForm:
                 ways.append(gettext_noop("If it has fields, you can also edit one at a time: name it as `field`."))
             raise _too_long(found.text, *ways)
         shown = {"seen": found.version, "label": found.id} | ({"field": found.field} if found.field else {})
-        title = _("Edit a field of a block") if found.field else _("Edit a block")
+        title = _("Edit a field in a block") if found.field else _("Edit a block")
         longest = min(LONGEST_FIELD, max(found.limit, len(found.text)))
         entry = Entry("text", _("What it should say"), longest, without_secrets(interaction, found.text), lines=True)
         return modal(title, call_id("memory.edit", shown, "form"), entry)

@@ -46,7 +46,7 @@ PAGES = {
     "here": Page(gettext_noop("This channel"), {"mode.channel": "mode", "route": "group", "model": "model"}),
     "agents": Page(gettext_noop("Agents and their models"), {"agent.list": ""}),
 }
-_ABOUT = gettext_noop("See and change your settings and those of a channel")
+_ABOUT = gettext_noop("See and change settings for yourself or a channel")
 
 
 def install_settings(tree: Tree, pages: "SettingsPages") -> None:

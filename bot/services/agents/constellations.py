@@ -160,7 +160,7 @@ class ConstellationCommands(Struct, frozen=True):
         _log.warning("constellation_deleted", constellation=found.name, kept=str(kept), by=caller.person)
         one, more = ngettext_noop("{count} place now belongs to {name}.", "{count} places now belong to {name}.")
         said = [
-            _("{name} is deleted.", name=found.name),
+            _("Deleted {name}.", name=found.name),
             *([ngettext(one, more, count, name=self._name())] if count else []),
             _("Its files are kept in {folder}. Delete that folder to remove them.", folder=kept),
         ]

@@ -210,7 +210,7 @@ class Spending(ZonedService, frozen=True):
 
         limit = await commit(self.database, work)
         await self.load(at_start=False)
-        return Entry(done=_("The budget is set"), row=await self._row(limit, caller.scope))
+        return Entry(done=_("Budget set"), row=await self._row(limit, caller.scope))
 
     @operation("budget.clear", "Remove a budget that was set by a command", Action.BUDGET, CHANGES)
     async def clear_budget(self, caller: Caller, of: _Of, period: _Period = "day") -> ActionReport | Entry[BudgetRow]:

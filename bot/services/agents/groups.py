@@ -158,7 +158,7 @@ class GroupStatus(Result):
             moments = sorted(times.items(), key=lambda each: each[1], reverse=True)
             if told := ", ".join(f"{markup.text(name)} {markup.time(at)}" for name, at in moments):
                 yield f"{words}: {told}"
-        for at, words in ((kept.checked, _("Last checked")), (kept.since, _("The next check covers the time since"))):
+        for at, words in ((kept.checked, _("Last checked")), (kept.since, _("The next check looks back to"))):
             if at is not None:
                 yield f"{words}: {markup.time(at)}"
         if kept.above:
@@ -196,7 +196,7 @@ class Groups(MemoryService, frozen=True):
         toml = write_exchange(groups=[section]) if whole else ""
         return GroupDetails(group=section["name"], settings=section, toml=toml)
 
-    @operation("group.status", "Show a group's members and state", Action.STATUS)
+    @operation("group.status", "Show a group's members and status", Action.STATUS)
     def status(self, rows: Rows, _caller: Caller, group: _Group) -> GroupStatus:
         found = find_group(rows, group)
         names = {str(each.id): each.name for each in agents.every_agent(rows)}

@@ -39,7 +39,7 @@ _NO_ENTRY = gettext_noop("There is no entry “{which}” here.")
 _SEVERAL_ENTRIES = gettext_noop("Several entries match “{which}”. Choose one: {listed}.")
 
 _Agent = Annotated[str, Param("Only this agent's memory", metavar="NAME", suggests="agents")]
-_Which = Annotated[str, Param("Words from the entry, its label or its number", example="dentist", suggests="entries")]
+_Which = Annotated[str, Param("Words from the entry, its name or its number", example="dentist", suggests="entries")]
 _Limit = Annotated[int, Field(ge=1, le=_MOST), Param("Maximum number to show, newest first", metavar="ROWS")]
 _Audience = Annotated[str, Param("Who can see it", example="public", metavar="AUDIENCE", suggests="audiences")]
 
@@ -245,6 +245,6 @@ def _entry(rows: Rows, agent: str, label: str, scope: Scope) -> Entry:
         return find_one(every, label, lambda each: each.content, _NO_ENTRY, _SEVERAL_ENTRIES)
     if len(found) > 1:
         named = ((code(each, found), of.name) for each, (of, _entry) in found.items())
-        which = ", ".join(_("{id} of {agent}", id=f"#{end}", agent=name) for end, name in named)
+        which = ", ".join(_("{id} ({agent})", id=f"#{end}", agent=name) for end, name in named)
         raise UserError("Several agents have an entry “{label}”. Choose one by ID: {which}.", label=label, which=which)
     return next(entry for _of, entry in found.values())

@@ -37,8 +37,8 @@ _SharedWith = Annotated[
     str, Param("Agent to share with (default: show who has it)", suggests="agents", positional=True)
 ]
 _RIGHTS = {
-    "partner": "Write if the owner or an admin agrees",
-    "human": "Write if the person it is about agrees",
+    "partner": "Write if the owner or an admin approves",
+    "human": "Write if the person it is about approves",
     "read_write": "Read and write",
 }
 _Shared = Annotated[

@@ -153,7 +153,7 @@ class Blocks(ZonedService, frozen=True):
     def edit(self, tx: Tx, caller: Caller, arguments: EditBlock) -> EditResult:
         """Replace the whole text; with `seen`, changes made after that version are kept."""
         if arguments.text is None:
-            raise UserError("Give the new text. An empty text empties the block.")
+            raise UserError("Give the new text. Empty text clears the block.")
         named = find_named(tx, caller.scope, arguments.label)
         if arguments.only_at not in ("", state_of(named.block.id, named.block.version)):
             raise BlockChanged(

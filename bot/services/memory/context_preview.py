@@ -64,7 +64,7 @@ class ContextArguments(Arguments):
 _NOTHING_SAID = gettext_noop("Nobody has said anything there that you can read.")
 _ALWAYS = gettext_noop("always shown")
 _SHOWN_BECAUSE = {
-    BlockType.LOG: gettext_noop("log of this place"),
+    BlockType.LOG: gettext_noop("log for this place"),
     BlockType.WORKING: gettext_noop("from the last answer here"),
 }
 _PARTS = {

@@ -60,7 +60,7 @@ class ReportRow(Row):
         return (
             markup.text(self.text)
             if self.at is None
-            else _("Cleanup of {at}{text}", at=markup.time(self.at), text=markup.text(self.text))
+            else _("Cleanup on {at}{text}", at=markup.time(self.at), text=markup.text(self.text))
         )
 
 
@@ -120,7 +120,7 @@ class Dreams(MemoryService, frozen=True):
             else ""
         )
         return report(
-            _("The cleanup of {at} is undone: {text}"),
+            _("The cleanup from {at} was undone: {text}"),
             at=run.at,
             text=_("{counts}; everything is as it was before.", counts=counts_words(run)) + missing + stays,
         )

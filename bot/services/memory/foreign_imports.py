@@ -123,7 +123,7 @@ class ImportRow(Row):
     refused: int
 
     phrase = gettext_noop(
-        "{origin} ({source}) into {constellation}, {at}: {carried} carried over, {changed} changed, {refused} left out"
+        "{origin} ({source}) into {constellation}, {at}: {carried} imported, {changed} changed, {refused} left out"
     )
 
 
@@ -144,7 +144,7 @@ class _Target(Struct, frozen=True):
 
 
 class Imports(MemoryService, frozen=True):
-    titles: ClassVar = {"import": "Import what was exported, here or from other programs"}
+    titles: ClassVar = {"import": "Import what was exported from Carina or other programs"}
 
     constellations: Constellations
 
@@ -192,7 +192,7 @@ class Imports(MemoryService, frozen=True):
         rows.sort(key=lambda row: row.at, reverse=True)
         return Listing.of(rows, _("Nothing has been imported yet."))
 
-    @operation("import.records", "Show what happened to each record of an import", Action.AGENTS, AT_TERMINAL)
+    @operation("import.records", "Show what happened to each record in an import", Action.AGENTS, AT_TERMINAL)
     def show(self, rows: Rows, _caller: Caller, origin: _Origin) -> Listing[OutcomeRow]:
         found = import_outcomes.outcomes(rows, _origin(rows, origin), 10_000)
         return Listing.of(map(OutcomeRow.from_record, found), _("This import has no records."))

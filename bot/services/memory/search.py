@@ -52,7 +52,7 @@ _OFFERED = 200  # names to choose from
 _SHOWN, _BESIDE = 300, 120  # length of one hit, and of the messages before and after it
 _PLACES = {
     "archival_memory": gettext_noop("Stored entries"),
-    "constellation_messages": gettext_noop("Conversations of all agents"),
+    "constellation_messages": gettext_noop("All agents' conversations"),
     "all": gettext_noop("Everything"),
 }
 _ROLES = {"user": gettext_noop("People"), "assistant": gettext_noop("Agents")}
@@ -266,7 +266,7 @@ class SearchResults(Result):
     @property
     def how(self) -> list[str]:
         """Notes on the search: a listing, guesses, or a search by words only."""
-        late = _("Some texts are not searchable by meaning yet. They were searched by words only.")
+        late = _("Some items are not searchable by meaning yet. They were searched by words only.")
         words = (late if self.partly else _("Searched by words only.")) if self.words_alone else ""
         guess = any(hit.perhaps for hit in self.shown)
         perhaps = _("“Perhaps” marks guesses: they contain none of the words and are only somewhat close in meaning.")

@@ -222,8 +222,8 @@ class NightSummaries(ZonedService, frozen=True):
         if not back:
             return
         words = ngettext_lazy(
-            "undid {back} of {count} change of the night that began {at}",
-            "undid {back} of {count} changes of the night that began {at}",
+            "undid {back} of {count} change from the night that began {at}",
+            "undid {back} of {count} changes from the night that began {at}",
             len(done),
             back=back,
             at=period.start,
@@ -274,7 +274,7 @@ def _entry_back(tx: Tx, entry: EntryId, noted: Sequence[JournalEntry]) -> Undone
 
 
 _ARRANGED = {
-    "task changed": gettext_noop("change of task{id}"),
+    "task changed": gettext_noop("change to task{id}"),
     "task": gettext_noop("task{id}"),
     "handoff note": gettext_noop("handoff note{id}"),
     "note": gettext_noop("note{id}"),

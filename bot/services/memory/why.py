@@ -138,11 +138,13 @@ class MemoryRow(Row):
             case "message":
                 if self.said or (self.noted and self.speaker):
                     return _("A message")
-                return _("A notice that only I got") if self.noted else _("One of my answers")
+                return _("A notice that only I received") if self.noted else _("One of my answers")
             case "summary":
-                return _("Summary of an agent") if self.label == "agent" else _("Summary ({kind})", kind=self.label)
+                return (
+                    _("Summary of an agent's work") if self.label == "agent" else _("Summary ({kind})", kind=self.label)
+                )
             case _:
-                of = _(" of {speaker}", speaker=self.speaker) if self.speaker else ""
+                of = _(" ({speaker})", speaker=self.speaker) if self.speaker else ""
                 return _("Block “{label}”{of} in its current version", label=shown_block(self.label), of=of)
 
 

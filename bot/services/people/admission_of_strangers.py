@@ -384,7 +384,7 @@ class Access:
             words = _("No command has allowed or blocked them, and they have no open request.{hint}", hint=hint)
             raise UserError(words)
         _log.info("admission_forgotten", subject=who, by=caller.person, interface=caller.approver.interface)
-        text = _("{who} is no longer allowed or blocked by name.") if ruled else _("The code for {who} is canceled.")
+        text = _("{who} is no longer allowed or blocked by name.") if ruled else _("Canceled the code for {who}.")
         return report(text, who=who)
 
     @suggestions("decided")
@@ -449,8 +449,8 @@ def _card(unknown: UnknownPerson, source: str) -> str:
     wants = _("**{who}** wants to talk to me.", who=markup.text(stranger.name))
     account = _("Account: {account}", account=person_name(stranger.id, source))
     account += f" (`{stranger.username.replace('`', '')}`)" if stranger.username else ""
-    shared = ", ".join(map(markup.text, unknown.servers[:_SERVERS])) or _("no server with me")
-    where = _("Where: a direct message; shares {servers}", servers=shared)
+    shared = ", ".join(map(markup.text, unknown.servers[:_SERVERS])) or _("none")
+    where = _("Where: a direct message; servers in common: {servers}", servers=shared)
     note = _("-# I neither read nor kept what they wrote. Anyone can use this name; only the code proves who they are.")
     return "\n".join((wants, account, where, note))
 

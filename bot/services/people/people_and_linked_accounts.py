@@ -96,10 +96,10 @@ class Accounts:
             return identities.issue_code(tx, caller.person, code, now)
 
         if not await commit(self.constellations.registry, work):
-            raise UserError("Too many people are linking accounts at the moment. Try again in ten minutes.")
+            raise UserError("Too many people are linking accounts at the moment. Try again in 10 minutes.")
         return _(
-            "Enter this code with your other account within ten minutes: `{shown_code}`\nUse `/my link say` on "
-            "Discord. You will get a second code to enter here.",
+            "Enter this code with your other account within 10 minutes: `{shown_code}`\nUse `/my "
+            "link say` on Discord. You will get a second code to enter here.",
             shown_code=shown_code(code),
         )
 
@@ -117,10 +117,10 @@ class Accounts:
                 return report(
                     _(
                         "The code that you entered was given to {{other}}. If that is you, enter this code "
-                        "there within ten minutes: `{shown_code}`\nThen I treat both accounts as one person: "
-                        "I may use what you tell me privately with one account in private conversations with "
-                        "the other, and your privacy choices cover both. If somebody else gave you the code, "
-                        "stop here: they are trying to learn what I know about you.",
+                        "there within 10 minutes: `{shown_code}`\nI'll then treat both accounts as one "
+                        "person: I may use what you tell me privately with one account in private "
+                        "conversations with the other, and your privacy choices cover both. If somebody else "
+                        "gave you the code, stop here: they are trying to learn what I know about you.",
                         shown_code=shown_code(second),
                     ),
                     other=other,
@@ -154,7 +154,7 @@ class Accounts:
         await self.settle()
         await self.narrow()
         _log.info("account_unlinked", person=person, others=others, interface=caller.approver.interface)
-        text = _("{person} is unlinked. What was said while the accounts were linked stays where it was said.")
+        text = _("Unlinked {person}. What was said while the accounts were linked stays where it was said.")
         return report(text, person=person)
 
     async def narrow(self) -> None:

@@ -67,7 +67,7 @@ WORDS = {
     "inbox": (gettext_noop("received messages"), gettext_noop("that they arrived, without their words")),
     "outbox": (gettext_noop("sent messages"), gettext_noop("what was said to you")),
     "turns": (gettext_noop("work on answers"), gettext_noop("what agents did to answer messages")),
-    "groups": (gettext_noop("parts of group work"), gettext_noop("what agents of a group did together")),
+    "groups": (gettext_noop("parts of group work"), gettext_noop("what agents in a group did together")),
     "budgets": (gettext_noop("budgets"), gettext_noop("limits on spending for language models")),
     "folders": (gettext_noop("files"), gettext_noop("in folders, with words from conversations")),
     "files": (gettext_noop("files"), gettext_noop("sent with messages in the dashboard")),
@@ -80,15 +80,15 @@ WORDS = {
     "knowledge": (
         gettext_noop("things learned"),
         gettext_noop(
-            "corrections, reactions, project lessons, summaries of private conversations, interrupted work and "
-            "short-lived notes of agents"
+            "corrections, reactions, project lessons, summaries of private conversations, "
+            "interrupted work and agents' short-lived notes"
         ),
     ),
     "blocks": (gettext_noop("parts of memory blocks"), gettext_noop("notes, with their history")),
-    "labels": (gettext_noop("labels"), gettext_noop("of accounts that ask not to be shown to everyone")),
+    "labels": (gettext_noop("labels"), gettext_noop("on accounts that ask not to be shown to everyone")),
     "steering": (gettext_noop("decisions"), gettext_noop("about channels and sources")),
     "reminders": (gettext_noop("reminders"), gettext_noop("open and done")),
-    "tasks": (gettext_noop("tasks"), gettext_noop("things to do, including those of agents")),
+    "tasks": (gettext_noop("tasks"), gettext_noop("things to do, including agents' tasks")),
     "events": (gettext_noop("events"), gettext_noop("in the calendar")),
     "times": (gettext_noop("clock settings"), gettext_noop("time zone and quiet hours")),
     "states": (gettext_noop("states"), gettext_noop("a few words on how somebody is doing")),
@@ -180,7 +180,7 @@ class Receipt(Result):
         bare = _(_BARE) if kept == {"identities": 1} else ""
         remains = [f"- {_(WORDS.get(store, (store,))[0])}: {count}{bare}" for store, count in kept.items()]
         if not kept and all(each.copy for each in self.left):
-            return [*lines, _("Nothing of it is left in memory.")]
+            return [*lines, _("None of it is left in memory.")]
         return [*lines, _("This remains:"), *remains]
 
     def _files(self, markup: Markup) -> list[str]:
@@ -297,13 +297,13 @@ def _held(store: str, count: int) -> str:
 
 _BARE = gettext_noop(" (only the ID: it owns a constellation, or other accounts are linked to it)")
 _LEFT = gettext_noop(
-    "- {file} ({day}) still has some of the words, perhaps because others said them or an agent wrote them; whoever "
-    "runs Carina can look there."
+    "- {file} ({day}) still has some of the words, perhaps because others said them or "
+    "an agent wrote them; the person who runs me can look there."
 )
 _COPY_LEFT = gettext_noop(
-    "- {file} ({day}) is a copy that still has some of the words; whoever runs Carina can delete it."
+    "- {file} ({day}) is a copy that still has some of the words; the person who runs me can delete it."
 )
-_OLDER = gettext_noop("- {file} ({day}) is an older copy; whoever runs Carina can delete it.")
+_OLDER = gettext_noop("- {file} ({day}) is an older copy; the person who runs me can delete it.")
 _NONE_LEFT = gettext_noop("I searched my files for the deleted words and found none.")
 
 

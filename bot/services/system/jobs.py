@@ -72,7 +72,7 @@ _TITLES = {
     "sleeptime": gettext_noop("Check on groups while nobody is talking"),
     "summary.agents": gettext_noop("Summarize conversations"),
     "summary.constellation": gettext_noop("Summarize the day"),
-    "upkeep.jobs": gettext_noop("Delete what is too old"),
+    "upkeep.jobs": gettext_noop("Delete old records"),
     "upkeep.search": gettext_noop("Optimize the search index"),
     "upkeep.working": gettext_noop("Delete expired working memory"),
 }

@@ -101,7 +101,7 @@ class Outbox(Struct, frozen=True):
             caller.confirm(_(MAY_REPEAT))
         shown = _line(tx, found)
         outbox.retry(tx, found)
-        return Entry(done=_("To be sent again by the running service or at its next start"), row=shown)
+        return Entry(done=_("Will be sent again, now or when the service next starts"), row=shown)
 
     @operation("outbox.drop", "Discard an undelivered message", Action.OUTBOX)
     def drop(self, tx: Tx, _caller: Caller, row: _Row) -> Entry[UndeliveredRow]:

@@ -124,7 +124,7 @@ class SourceRow(Row):
             return markup.text(f"{title}: {self.state}")
         if self.since is None:
             return _("{source}: active", source=title)
-        text = gettext_noop("{source}: paused by {by} {since}; I neither read nor answer anything there")
+        text = gettext_noop("{source}: paused by {by}, {since}; I neither read nor answer anything there")
         return self.told(markup, text, source=title, by=markup.person(self.by))
 
 
@@ -150,7 +150,7 @@ class SourceSettings(Service, frozen=True):
 
     @operation(
         "source.add",
-        "Tell an agent what is new in a feed, calendar or folder, or what a webhook receives",
+        "Notify an agent about what is new in a feed, calendar or folder, or what a webhook receives",
         Action.SOURCES,
         CHANGES,
     )
@@ -175,7 +175,7 @@ class SourceSettings(Service, frozen=True):
     def show(self, rows: Rows, _caller: Caller, source: _Name) -> Entry[SourceInfo]:
         return Entry(done=_("Source"), row=_info(rows, _named(rows, source)))
 
-    @operation("source.subscribe", "Tell another agent about a source, or change the wording", Action.SOURCES)
+    @operation("source.subscribe", "Notify another agent about a source, or change the wording", Action.SOURCES)
     def subscribe(
         self, tx: Tx, _caller: Caller, source: _Name, agent: _Agent, template: _Template = ""
     ) -> Entry[SourceInfo]:
@@ -183,7 +183,7 @@ class SourceSettings(Service, frozen=True):
         data_sources.subscribe(tx, Subscription(told.id, found.id, template), self.clock())
         return Entry(done=_("Changed"), row=_info(tx, found))
 
-    @operation("source.unsubscribe", "Stop telling an agent about a source", Action.SOURCES)
+    @operation("source.unsubscribe", "Stop notifying an agent about a source", Action.SOURCES)
     def unsubscribe(self, tx: Tx, _caller: Caller, source: _Name, agent: _Unsubscribed) -> Entry[SourceInfo]:
         found, told = _named(tx, source), find_agent(tx, agent)
         if not data_sources.unsubscribe(tx, told.id, found.id):

@@ -312,8 +312,9 @@ def undo(tx: Tx, now: datetime) -> UndoneRun:
     changed = [item for item in items if item.n not in allowed and not _is_as_left(item, *found[item.n])]
     if changed:
         raise Refused(
-            "{changed} of the {items} entries in the cleanup of {at} changed afterward ({names}), so nothing was "
-            "undone; see the report, and change or forget entries one by one",
+            "some entries have changed since the cleanup from {at} ({changed} of {items}: "
+            "{names}), so nothing was undone; see the report, and change or delete entries one "
+            "by one",
             changed=len(changed),
             items=len(items),
             at=run.at,

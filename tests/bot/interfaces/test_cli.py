@@ -75,7 +75,7 @@ def test_a_data_folder_that_cannot_be_made_is_one_as_well(tmp_path: Path, comman
         (["memory", "edit", "human", "Likes tea."], 2, "does not take “Likes tea.” here. Use --text TEXT."),
         (["quiet", "Europe/Vienna"], 2, "This command does not take “Europe/Vienna”."),
         (["budget", "set", "constellation", "--usd", "abc"], 2, "--usd: “abc” is not a number that"),
-        (["language", "xx"], 2, "Error: “xx” is not available. Choose one of en"),
+        (["language", "xx"], 2, "Error: “xx” is not available. Choose from: en"),
         (["privacy", "erase", "discord:1"], 1, "There is no data folder"),
         (["inbox"], 2, "Usage: carina inbox"),
         (["db", "status"], 0, ""),
@@ -275,7 +275,7 @@ def test_without_standard_input_a_chat_ends_at_once_and_nobody_is_asked(tmp_path
     done = shell(tmp_path, "$carina chat <&-")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     shell(tmp_path, "$carina privacy erase <&-").refused(
-        "You can't answer here, because this is not a terminal. Add --yes to confirm.", code=2
+        "You cannot answer here, because this is not a terminal. Add --yes to confirm.", code=2
     )
     told = json.loads(shell(tmp_path, "$carina privacy erase --json <&-").stderr)
     assert (told["status"], told["title"]) == (409, "Confirmation needed")

@@ -279,7 +279,7 @@ async def test_one_in_use_is_not_deleted(side: Side) -> None:
     async with side.served.use(boat):
         with pytest.raises(UserError, match="boat” is in use"):
             await side.call("constellation.delete", name="boat")
-    assert (await side.call("constellation.delete", name="boat"))["text"].startswith("boat is deleted.")
+    assert (await side.call("constellation.delete", name="boat"))["text"].startswith("Deleted boat.")
 
 
 @pytest.mark.parametrize(

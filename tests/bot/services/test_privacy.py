@@ -379,7 +379,7 @@ async def test_what_is_left_in_words_of_others_and_in_copies_is_named(service: S
     assert "is an older copy" not in text, "which would be told of the same copy again"
     assert "This remains:" in text
     assert "carina.db (" in text
-    assert "Nothing of it is left in memory." not in text, "which the file in use would belie"
+    assert "None of it is left in memory." not in text, "which the file in use would belie"
 
 
 def test_a_backup_of_several_files_is_one_line_of_a_receipt() -> None:
@@ -621,7 +621,7 @@ async def test_somebody_of_whom_nothing_is_kept_gets_a_receipt_that_says_so(serv
     receipt = await asked(service, "erase")
     assert receipt["words"] == 0
     assert (await asked(service, "see"))["erasures"] == [receipt]
-    assert written(receipt).endswith("Nothing of it is left in memory.")
+    assert written(receipt).endswith("None of it is left in memory.")
 
 
 async def test_a_folder_without_a_service_is_erased_as_well(tmp_path: Path) -> None:

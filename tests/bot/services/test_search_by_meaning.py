@@ -84,11 +84,11 @@ async def test_people_are_found_before_what_was_answered_and_without_ids(tmp_pat
 
 
 def test_a_search_says_that_some_texts_are_not_searchable_by_meaning_yet() -> None:
-    late = "2 texts have yet to be indexed"
+    late = "2 items have yet to be indexed"
     found = SearchResults(hits=(), searched={"messages": 3}, unmet="", newest=False, words_alone=late, partly=True)
     assert found.terminal(Plain("UTC", datetime.now(UTC))).splitlines()[1:] == [
-        "  Some texts are not searchable by meaning yet. They were searched by words only.",
-        "Why: 2 texts have yet to be indexed.",
+        "  Some items are not searchable by meaning yet. They were searched by words only.",
+        "Why: 2 items have yet to be indexed.",
     ]
 
 

@@ -175,7 +175,7 @@ async def test_a_night_is_undone_as_one(at: Dark) -> None:
     boat = await at.service.read(lambda rows: entries.read(rows, bee, "boat", SCOPE))
     assert boat.content == "Ann has a boat called Ada."
     events = await at.service.column("SELECT words ->> 0 FROM activity_events WHERE event_type = 'notable'")
-    assert events == ["undid 5 of 5 changes of the night that began 2026-11-22 12:00 UTC"]
+    assert events == ["undid 5 of 5 changes from the night that began 2026-11-22 12:00 UTC"]
     told = [row["text"] for row in await at.report()]
     assert told[0] == events[0], "who looks at a night sees that it does not stand any more"
     again = await at.undo()
@@ -260,7 +260,7 @@ async def test_what_agents_arranged_at_night_is_taken_back_too(at: Dark) -> None
     assert len(await service.column(TOLD)) == len(before) + 4 + 3 + 1
     done = await at.undo()
     assert [(item["what"].rpartition(" ")[0], item["state"]) for item in done] == [
-        ("change of task", "undone"),
+        ("change to task", "undone"),
         ("task", "undone"),
         ("handoff note", "undone"),
         ("note", "undone"),

@@ -152,7 +152,7 @@ async def test_a_notice_of_an_edit_is_not_called_an_answer(tmp_path: Path) -> No
         await service.heard(said("what was edited?", 103, HALL, ANN))
         explained = await Answers(service).explained(curious())
     (notice,) = (row for row in explained.memories if "Ann edited a message" in row.text)
-    assert notice.quoted(Plain("UTC", NOON), 200).startswith("A notice that only I got, said ")
+    assert notice.quoted(Plain("UTC", NOON), 200).startswith("A notice that only I received, said ")
     assert explained.answer == "In the shed."
 
 

@@ -206,7 +206,7 @@ async def test_a_text_that_fails_alone_does_not_hold_up_the_others(
         numbers = await said(file, "one", "two", "three", "poison")
         await until(lambda: _refused(file))
         assert await embedded(file) == set(numbers[:3])
-        assert "1 text was refused" in await words(made, file)
+        assert "1 item was refused" in await words(made, file)
 
 
 async def _refused(file: Database) -> bool:
@@ -273,7 +273,7 @@ async def test_what_is_late_for_a_search_is_said_where_no_service_embeds_it(
             server.usual = None
             late = await made.searched("fruit", 0.1)
             assert late.meaning is not None  # it was asked before
-            assert late.why == "1 text has yet to be indexed"
+            assert late.why == "1 item has yet to be indexed"
 
 
 async def test_a_folders_own_model_gets_its_passages_and_nothing_else(tmp_path: Path, server: EmbeddingServer) -> None:

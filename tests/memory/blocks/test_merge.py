@@ -178,7 +178,7 @@ def test_a_list_section_that_is_set_keeps_what_others_added_and_leaves_out_what_
     add_item(tx, OWNER, "notes", "todo", "d")
     set_field(tx, agent, "notes", "todo", ["a", "c", "x"])
     assert "## todo\n1. c\n2. d\n3. x\n" in content(tx)
-    with pytest.raises(Refused, match="an item of the list must be text, and 3 is not"):
+    with pytest.raises(Refused, match="an item in the list must be text, and 3 is not"):
         set_field(tx, agent, "notes", "todo", [3])
     made(tx, new("added", schema=BOOK, permission=Permission.APPEND))
     with pytest.raises(BlockRefused, match="overwrite is not possible"):

@@ -327,9 +327,9 @@ def test_going_back_keeps_what_is_read_only_and_the_limit() -> None:
 def test_entries_of_a_log_do_not_come_back(tx: Tx) -> None:
     block = made(tx, new(schema=LOG))
     add_item(tx, author(), "notes", "", "one")
-    with pytest.raises(BlockRefused, match="entries of a log cannot be changed"):
+    with pytest.raises(BlockRefused, match="log entries cannot be changed"):
         undo(by_agent(tx, author(), "notes"), AGENT)
-    with pytest.raises(BlockRefused, match="nothing can be undone: entries of a log cannot be changed"):
+    with pytest.raises(BlockRefused, match="nothing can be undone: log entries cannot be changed"):
         revert(by_agent(tx, author(writer=SYSTEM), "notes"), block_history(tx, block.id), AGENT, 0)
     assert "one" in row(tx).content
     assert block_history(tx, block.id).version == 2

@@ -136,7 +136,7 @@ def test_fields_begin_with_their_defaults_and_take_values_of_their_type(tx: Tx) 
         ("mood", "a\x00", "field mood contains a NUL character"),
         ("mood", "\udc00", "field mood contains a NUL character or half of a surrogate pair"),
         ("goals", "walk", "field goals is a list"),
-        ("goals", [1], "an item of goals must be text, and 1 is not"),
+        ("goals", [1], "an item in goals must be text, and 1 is not"),
         ("goals", ["x"] * 10_001, "goals holds at most 10,000 items, not 10,001"),
         ("since", "tomorrow", "field since is a time with its zone"),
         ("since", "2026-11-22T13:30:00", "field since is a time with its zone"),
@@ -213,9 +213,9 @@ def test_a_log_keeps_its_newest_entries_and_shows_the_last_of_them(tx: Tx) -> No
         f"- [2026-11-22 12:00] {word}" for word in ("two", "three", "four", "five lines")
     ]
     assert block.shown.splitlines() == ["(2 older entries: search finds them)", *block.content.splitlines()[2:]]
-    with pytest.raises(BlockRefused, match="entries of a log cannot be changed"):
+    with pytest.raises(BlockRefused, match="log entries cannot be changed"):
         remove_item(tx, author(), "notes", "", 1)
-    with pytest.raises(BlockRefused, match="entries of a log cannot be changed"):
+    with pytest.raises(BlockRefused, match="log entries cannot be changed"):
         set_item(tx, author(), "notes", "", 1, "x")
 
 

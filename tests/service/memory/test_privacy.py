@@ -46,9 +46,7 @@ async def test_a_person_sees_exports_and_erases_and_an_opt_out_holds(t: Live) ->
     answered = await agreed(t.ana, question)
     assert question.text.startswith("You confirmed this:\n> What is kept about you:\n> - messages: 3")
     assert "This was deleted:\n- messages: " in answered.text
-    assert (
-        "Nothing of it is left in memory.\nI searched my files for the deleted words and found none." in answered.text
-    )
+    assert "None of it is left in memory.\nI searched my files for the deleted words and found none." in answered.text
     assert WORD not in answered.text
     assert t.holding(WORD) == []
     assert t.holding(WORD[:6]) == []

@@ -215,8 +215,8 @@ class Setup(Struct, frozen=True):
         given = application
         if not (given.isascii() and given.isdecimal() and len(given) <= 20):
             raise CallError(
-                "“{given}” is not an application ID, which has digits only. Copy it from “General Information” of "
-                "your application in Discord's developer portal.",
+                "“{given}” is not an application ID, which has digits only. Copy it from your "
+                "application's “General Information” page in Discord's developer portal.",
                 given=given,
             )
         return invite_url(int(given))

@@ -117,7 +117,7 @@ class Wizard(Struct):
             chosen, _colon, named = chosen.partition(":")  # "openai:gpt-5-mini" answers both questions
             if chosen not in choices:
                 click.echo(
-                    _("“{value}” is not available. Choose one of {names}.", value=chosen, names=", ".join(choices))
+                    _("“{value}” is not available. Choose from: {names}.", value=chosen, names=", ".join(choices))
                 )
                 continue
             usual, local = chosen, chosen in self.local

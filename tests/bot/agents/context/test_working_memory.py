@@ -213,5 +213,5 @@ async def test_what_expired_is_deleted_hourly_in_slices(tmp_path: Path, monkeypa
         assert counts == [8, 3, 1]
         row = "SELECT last_outcome, last_detail, next_at FROM jobs WHERE id = 'upkeep.working'"
         ((outcome, detail, after),) = [tuple(each) for each in await service.rows(row)]
-        assert (outcome, unpacked(detail)) == ("run", "2 expired entries of working memory deleted")
+        assert (outcome, unpacked(detail)) == ("run", "2 expired entries deleted from working memory")
         assert after == "2026-11-22T13:35:00.000Z"

@@ -56,7 +56,7 @@ async def test_who_gives_no_valid_ballot_or_is_too_late_is_named_and_not_counted
         await service.heard(said("Shall we?", 1))
         (text,) = service.platform.texts()
         assert text.splitlines() == [
-            "No decision: only 2 of the 3 ballots needed were cast.",
+            "No decision: too few ballots (2 of the 3 needed).",
             "Votes: yes 2, no 0",
             "- Ant — yes",
             "- Bee — no ballot (cast no valid ballot)",
