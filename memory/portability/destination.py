@@ -40,7 +40,7 @@ def require_new_name(rows: Rows, taken: Import, rename: str) -> None:
     for row in rows.all("SELECT id, name FROM constellations"):
         if str(row["name"]).casefold() == name.casefold() or row["id"] == identifier:
             raise NameTaken(
-                "there is already a constellation “{name}”; `--rename NAME` imports the file as another one",
+                "There is already a constellation “{name}”; `--rename NAME` imports the file as another one",
                 name=row["name"],
             )
 
@@ -139,7 +139,7 @@ def _require_names(tx: Tx) -> None:
         )
     if agent is not None and agent["itself"]:
         raise NameTaken(
-            "the agent “{name}” in the file already exists here, and `--rename` does not copy "
+            "The agent “{name}” in the file already exists here, and `--rename` does not copy "
             "it; nothing was imported. `--constellation NAME` imports it into another "
             "constellation",
             name=agent["name"],

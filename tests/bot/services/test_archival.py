@@ -111,7 +111,7 @@ async def test_an_entry_found_by_words_is_shown_before_it_is_deleted(of: Entries
 async def test_a_label_that_two_agents_use_is_not_guessed(of: Entries) -> None:
     kept = [(await of.add(f"{name} has a key.", label="key", agent=name))["id"] for name in ("Ada", "Bea")]
     for ask in ("archival.show", "archival.delete"):
-        with pytest.raises(UserError, match=f"Choose one by ID: #{kept[0][-6:]} of Ada, #{kept[1][-6:]} of Bea"):
+        with pytest.raises(UserError, match=rf"one by ID: #{kept[0][-6:]} \(Ada\), #{kept[1][-6:]} \(Bea\)"):
             await of.call(ask, entry="key")
     assert (await of.call("archival.show", entry=f"#{kept[1][-6:]}"))["agent"] == "Bea"
     await of.call("archival.delete", entry="key", agent="Bea", sure=True)

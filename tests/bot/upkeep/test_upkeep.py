@@ -149,7 +149,7 @@ async def test_a_model_merges_refines_and_retires_and_it_is_told_and_paid_for(tm
         assert "retired as noise: “test test”" in report
         assert "no category became food/drinks, tags tea: “Ann likes tea”" in report
         words = await g.told("undo", OLGA_HERSELF)
-        assert "is undone: 3 entries retired, 1 created, 1 improved; everything is as it was before." in words
+        assert "was undone: 3 entries retired, 1 created, 1 improved; everything is as it was before." in words
         assert "category and tags corrected: “" in await g.report(), "which it has no more"
         assert await g.state() == before
         assert "undone since" in await g.report()

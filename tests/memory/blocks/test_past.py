@@ -319,7 +319,7 @@ def test_going_back_keeps_what_is_read_only_and_the_limit() -> None:
         assert (done.plan.removed, done.plan.restored) == (3, 90)
         with pytest.raises(Refused, match="version 0"):
             roll_back(edit, 0)
-        with pytest.raises(Refused, match="cannot be written as one text"):
+        with pytest.raises(Refused, match="cannot be edited as plain text"):
             write(edit, block, "mood: high")
         assert row(tx).content == block.content
 
@@ -376,7 +376,7 @@ def test_its_changes_since_are_taken_back_and_those_before_are_only_read(tx: Tx)
     block = made(tx, new(content="milk\n"))
     edit_lines(tx, author(), "notes", 1, 1, "")
     retype(tx, ListSchema())
-    with pytest.raises(BlockChanged, match="the type of the block has changed"):
+    with pytest.raises(BlockChanged, match="the block's type has changed"):
         set_field(tx, author(shown={block.id: 1}), "notes", "", ["bread"])
     add_item(tx, author(), "notes", "", "eggs")
     assert block_history(tx, block.id).text_at(1) == "milk\n"

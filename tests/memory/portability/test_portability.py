@@ -399,8 +399,8 @@ def rows_file(tmp_path: Path, rows: list[list[Any]], columns: list[str], table: 
         ("budgets; DROP TABLE agents", ["id"], [1], "do not fit any table"),
         ("budgets", ["subject", "nothing"], ["a", "b"], "do not fit any table"),
         ("budgets", ["subject", "period"], ["a"], "do not fit any table"),
-        ("budgets", ["subject", "period"], ["a", "year"], "are not valid records"),
-        ("group_members", ["group_id", "agent_id", "joined_at"], ["g", "a", "x"], "lacks records"),
+        ("budgets", ["subject", "period"], ["a", "year"], "are not valid for the table"),
+        ("group_members", ["group_id", "agent_id", "joined_at"], ["g", "a", "x"], "that the file lacks"),
     ],
 )
 def test_rows_that_no_schema_has_are_refused_and_leave_nothing(
