@@ -1,5 +1,7 @@
-"""The status of a running service: numbers and states, nobody's text. `bot.interfaces.cli.idle_status` covers a stopped
-one."""
+"""The status of a running service: numbers and states, nobody's text; `status_texts` puts it in words.
+
+`bot.interfaces.cli.idle_status` covers a stopped one.
+"""
 
 import asyncio
 import json
@@ -20,7 +22,7 @@ from bot.runtime.replication import Replication
 from bot.services.caller import Caller, Via
 from bot.services.names import command_to_answer
 from bot.services.registry import Options, operation
-from bot.services.status_results import FindingRow, Findings, ModelState, ServiceStatus
+from bot.services.status_texts import FindingRow, Findings, ModelState, ServiceStatus
 from bot.services.transactions import Service
 from memory import agents
 from memory.blocks.repair import damage_since

@@ -3,20 +3,20 @@
 Its own text is gone at once, by `memory.queue.messages.redact`. `bot.runtime.erasure_follow_ups` calls this.
 
 When its author deletes a message, this removes the entries made from it, what agents wrote into blocks because of it
-(`memory.erasure.blocks`), and our messages with its words; likewise for an entry that somebody asks to forget. Facts,
-sessions and interrupted work go at once, by triggers on `messages` (such as `facts_message_changed`).
+(`memory.erasure.blocks`), and our messages with its words. Facts, sessions and interrupted work go at once, by triggers
+on `messages` (such as `facts_message_changed`). For an entry that somebody asks to forget, see
+`memory.erasure.forgotten_entries`.
 """
 
-import importlib
 import json
 from collections.abc import Iterable, Set
 from datetime import datetime
-from typing import Any
 
+from memory.erasure.forgotten_entries import empty, forget_said, unwrite
 from memory.knowledge import entries, entry_changes, facts
 from memory.knowledge.entries import Entry, derived_messages, learned_from
 from memory.people.audience import Audience, Scope
-from memory.queue import erasure_follow_ups, messages, outbox
+from memory.queue import erasure_follow_ups, messages
 from memory.queue.erasure_follow_ups import FollowUp, Target
 from memory.queue.messages import Message
 from memory.queue.turns import answering, caused
@@ -34,7 +34,7 @@ def forget_derived(tx: Tx, message: MessageId, at: datetime, gone: Set[str] | No
     """
     learned = [each for each in learned_from(tx, message) if _contains(each.content, gone)]
     for entry in learned:
-        _forget_said(tx, entry, derived_messages(tx, entry), None, at)
+        forget_said(tx, entry, derived_messages(tx, entry), None, at)
     return entry_changes.remove(tx, [entry.id for entry in learned])
 
 
@@ -56,8 +56,8 @@ def take_back(tx: Tx, message: Message, at: datetime) -> int:
     The content does not matter: the turns that answered the message are recorded, with what members and other agents
     did because of them. `forget_derived` handles what was learned from the message.
     """
-    _empty(tx, _said(tx, message.id), at)
-    return _unwrite(tx, message, at)
+    empty(tx, _said(tx, message.id), at)
+    return unwrite(tx, message, at)
 
 
 def _said(rows: Rows, message: MessageId) -> list[Row]:
@@ -69,45 +69,8 @@ def _said(rows: Rows, message: MessageId) -> list[Row]:
     return rows.all(sql, (json.dumps(caused(rows, answering(rows, message))),))
 
 
-def _empty(tx: Tx, said: Iterable[Row], at: datetime) -> None:
-    ids = [MessageId(row["id"]) for row in said]
-    messages.redact(tx, ids, at)
-    outbox.forget(tx, ids)
-
-
 def _words(row: Row) -> str:
     return f"{row['content']} {row['tool_args'] or ''} {json.loads(row['source_metadata']).get('reasoning', '')}"
-
-
-def forget_entry(tx: Tx, entry: Entry, asking: PersonId | None, at: datetime) -> int:
-    """Forget an entry and what was derived from it; returns how many visible messages were emptied."""
-    whole = entries.read(tx, entry.agent, entry.id, Scope(entry.audience))
-    holding = derived_messages(tx, whole)
-    entry_changes.delete(tx, entry.agent, entry.id, Scope(entry.audience))
-    return _forget_said(tx, whole, holding, asking, at)
-
-
-def _forget_said(tx: Tx, entry: Entry, holding: Iterable[MessageId], asking: PersonId | None, at: datetime) -> int:
-    """Empty the messages that go with an entry; returns how many of them were visible to somebody.
-
-    Only recorded links count. Of people's messages only the asking person's are emptied: others' are theirs to delete.
-    Of ours, those in turns of the people whose words the entry holds, and results of tools in any turn; our answers to
-    others are theirs. Unsent copies in the outbox go, too, and what agents wrote into blocks because of the asking
-    person's messages.
-    """
-    sql = """SELECT m.id, m.role, m.tool_call_id, m.batch_id FROM messages m LEFT JOIN turns t ON t.id = m.batch_id
-             WHERE m.deleted_at IS NULL AND m.id IN (SELECT value FROM json_each(:holding))
-             AND iif(m.role = 'user', m.person_id = :asking,
-               m.role = 'tool' OR t.person_id IS NULL OR t.person_id IN (SELECT value FROM json_each(:people)))"""
-    people = json.dumps([*entry.people, *([] if asking is None else [asking])])
-    told = tx.all(sql, {"holding": json.dumps(list(holding)), "asking": asking, "people": people})
-    for row in told:
-        if row["role"] == "user" and (said := messages.of_id(tx, MessageId(row["id"]))) is not None:
-            _unwrite(tx, said, at)
-    _empty(tx, told, at)
-    spoken = [row for row in told if row["role"] in ("user", "assistant") and row["tool_call_id"] is None]
-    # What a turn wrote on the way to its answer, nobody read.
-    return len({row["id"] if row["role"] == "user" else row["batch_id"] or row["id"] for row in spoken})
 
 
 def narrow_entry(tx: Tx, entry: Entry, to: Audience, at: datetime) -> Entry:
@@ -123,7 +86,7 @@ def narrow_entry(tx: Tx, entry: Entry, to: Audience, at: datetime) -> Entry:
     held = derived_messages(tx, entry)
     for said in messages.by_ids(tx, held, Scope(entry.audience)):
         if (said.role, said.person, said.audience) == ("user", entry.people[0], entry.audience):
-            _unwrite(tx, said, at, but=to)
+            unwrite(tx, said, at, but=to)
     _narrow(tx, held, entry.people[0], entry.audience, to)
     merged = json.dumps(entries.family_of(tx, entry.id))  # an entry that it was merged from may be restored
     kept = "audience = ? AND superseded_by IS NOT NULL AND id IN (SELECT value FROM json_each(?))"
@@ -143,7 +106,7 @@ def narrow_message(tx: Tx, message: Message, to: Audience, at: datetime) -> int:
     """
     if message.person is None:
         raise ValueError(f"message {message.id} is nobody's")
-    _unwrite(tx, message, at, but=to)
+    unwrite(tx, message, at, but=to)
     batch = tx.all("SELECT id FROM messages WHERE batch_id = ? AND agent_id IS NOT NULL", (message.batch,))
     _narrow(tx, [row["id"] for row in batch], message.person, message.audience, to)
     messages.narrow(tx, [message.id], to)
@@ -164,13 +127,6 @@ def _narrow(tx: Tx, held: Iterable[MessageId], person: PersonId, audience: Audie
     messages.narrow(tx, [MessageId(row["id"]) for row in found], to)
 
 
-def _unwrite(tx: Tx, old: Message, at: datetime, **more: Any) -> int:
-    """As `memory.erasure.blocks.remove_derived`, imported here since most callers that accept messages edit no
-    block."""
-    changed: int = importlib.import_module("memory.erasure.blocks").remove_derived(tx, old, at, **more)
-    return changed
-
-
 def follow(tx: Tx, follow_up: FollowUp) -> bool:
     """Handle one follow-up for the message as it is now; returns whether stored data was removed."""
     erasure_follow_ups.over(tx, follow_up)
@@ -184,6 +140,6 @@ def follow(tx: Tx, follow_up: FollowUp) -> bool:
     if follow_up.part is Target.FACTS or (gone is not None and not gone):
         return False
     if follow_up.part is Target.BLOCKS:
-        return _unwrite(tx, old, at, gone=gone or frozenset()) > 0
-    _empty(tx, [row for row in _said(tx, old.id) if _contains(_words(row), gone)], at)
+        return unwrite(tx, old, at, gone=gone or frozenset()) > 0
+    empty(tx, [row for row in _said(tx, old.id) if _contains(_words(row), gone)], at)
     return forget_derived(tx, old.id, at, gone) > 0

@@ -1,7 +1,7 @@
 """Archival entries: what an agent stores for later and finds again by label, by listing or by searching.
 
 An entry records the people and messages that its words came from, so that it can be forgotten completely
-(`memory.erasure.edited_or_deleted_messages`). Here are its record, the checks of its content, its form in the database,
+(`memory.erasure.forgotten_entries`). Here are its record, the checks of its content, its form in the database,
 and what reads it; `memory.knowledge.entry_changes` writes.
 """
 

@@ -10,7 +10,7 @@ from bot.agents.permissions.roles_and_rights import Approver, People
 from bot.agents.tools.base import Arguments, Outcome, StoreTool, ToolContext
 from bot.app import App
 from bot.services.caller import owner_at_terminal
-from bot.services.status_results import ServiceStatus
+from bot.services.status_texts import ServiceStatus
 from memory import permission_requests
 from memory.people import audience
 from memory.people.audience import Scope, Trust

@@ -8,7 +8,8 @@ from memory import blocks, why
 from memory.blocks import NewBlock
 from memory.blocks.document import SYSTEM, agent_writer
 from memory.erasure import byte_search
-from memory.erasure.edited_or_deleted_messages import forget_derived, forget_entry, narrow_entry, narrow_message
+from memory.erasure.edited_or_deleted_messages import forget_derived, narrow_entry, narrow_message
+from memory.erasure.forgotten_entries import forget_entry
 from memory.erasure.person_in_one_constellation import compact, empty_log
 from memory.knowledge import entries, entry_changes
 from memory.knowledge.entries import NewEntry, Origin

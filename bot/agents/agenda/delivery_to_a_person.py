@@ -1,4 +1,5 @@
-"""Unprompted messages to one person: reminders, announced events, questions for consent.
+"""Unprompted messages to one person: due reminders (of `reminder_scheduling.ReminderJob`), announced events, questions
+for consent.
 
 They are delivered in the place that they belong to if its audience may know them, else to the person alone, and in the
 person's language. People who opted out get none, and quiet hours (`quiet_hours.py`) delay those that are not urgent.

@@ -15,7 +15,7 @@ from bot.agents.tools.search import EXPECTED, entry_row, lines_of, search_outcom
 from bot.errors import ToolError
 from memory import agent_groups, agents
 from memory.agents import Agent
-from memory.erasure.edited_or_deleted_messages import forget_entry
+from memory.erasure.forgotten_entries import forget_entry
 from memory.knowledge import entries, entry_changes, repeated_entries
 from memory.knowledge.entries import Entry, NewEntry, Origin
 from memory.knowledge.entry_journal import ChangedBy

@@ -28,7 +28,7 @@ from bot.models.health import State as ModelState
 from bot.redactor import Redactor
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.registry import Options, operation
-from bot.services.status_results import Findings, ServiceStatus
+from bot.services.status_texts import Findings, ServiceStatus
 from bot.upkeep.prompts import DIRECTIVES, FOLDER, LONGEST, read_directive
 from memory.agents import models_named
 from memory.search.embedding.base import EmbedderMissing, EmbeddingError, dimension_of

@@ -12,7 +12,7 @@ from bot.interfaces.exit_codes import exit_code
 from bot.services.caller import Caller, Via
 from bot.services.registry import Options, operation
 from bot.services.results import Markup
-from bot.services.status_results import ModelState, ServiceStatus
+from bot.services.status_texts import ModelState, ServiceStatus
 from memory.search.embedding.choice import missing_words
 from memory.store.data_folder import DataFolder
 from texts import _, gettext_lazy, gettext_noop

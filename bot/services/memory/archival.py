@@ -20,7 +20,7 @@ from bot.services.transactions import MemoryService
 from memory import agents
 from memory.agents import Agent
 from memory.blocks.revert import Editor
-from memory.erasure.edited_or_deleted_messages import forget_entry
+from memory.erasure.forgotten_entries import forget_entry
 from memory.knowledge import entries, entry_changes, repeated_entries
 from memory.knowledge.entries import Entry, NewEntry, Origin
 from memory.people.audience import Scope

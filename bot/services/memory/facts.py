@@ -1,4 +1,7 @@
-"""Commands for learned facts, scoped like messages in the place: list, enter by hand, confirm, correct, forget."""
+"""Commands for learned facts, scoped like messages in the place: list, enter by hand, confirm, correct, forget.
+
+What agents were asked to remember are entries (`archival`). `memory.erasure.forgotten_entries` says what goes with one.
+"""
 
 from collections.abc import Collection
 from datetime import datetime

@@ -24,13 +24,8 @@ from bot.services.results import Markup, Result, Row, forgotten
 from bot.services.transactions import MemoryService
 from memory import agents, why
 from memory.agents import Agent
-from memory.erasure.edited_or_deleted_messages import (
-    forget_derived,
-    forget_entry,
-    narrow_entry,
-    narrow_message,
-    take_back,
-)
+from memory.erasure.edited_or_deleted_messages import forget_derived, narrow_entry, narrow_message, take_back
+from memory.erasure.forgotten_entries import forget_entry
 from memory.knowledge import entries, entry_changes, facts
 from memory.people.audience import OWNER, PUBLIC, Audience, Trust, person_audience
 from memory.queue import inbox, messages, outbox

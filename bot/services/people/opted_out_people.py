@@ -1,4 +1,7 @@
-"""Who paused Carina or opted out, in all constellations. `bot.runtime.intake` drops their messages."""
+"""Who paused Carina or opted out, in all constellations. `bot.runtime.intake` drops their messages.
+
+On Bluesky, `sources.bluesky.answer_rules` recognizes "stop".
+"""
 
 from dataclasses import dataclass, field
 from datetime import datetime

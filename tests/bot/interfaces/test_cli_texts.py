@@ -13,7 +13,7 @@ import pytest
 from bot.config import load_config
 from bot.interfaces.cli import streams
 from bot.runtime.group_routing import GroupRouting
-from bot.services.status_results import finding_text
+from bot.services.status_texts import finding_text
 from memory.people.audience import OWNER
 from memory.queue import inbox
 from memory.queue.notifications import Place

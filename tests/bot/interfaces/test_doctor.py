@@ -21,7 +21,7 @@ from bot.interfaces.cli.doctor import (
     examine_models,
     examine_service,
 )
-from bot.services.status_results import ServiceStatus
+from bot.services.status_texts import ServiceStatus
 from memory.store import backups
 from memory.store.clock import utc_now
 from memory.store.constellations import Constellations

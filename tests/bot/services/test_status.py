@@ -10,7 +10,7 @@ from bot.interfaces.cli.chat.connection import connect
 from bot.models.base import Trouble
 from bot.models.health import ModelHealth
 from bot.services.results import Markdown, Plain
-from bot.services.status_results import ModelState, ServiceStatus
+from bot.services.status_texts import ModelState, ServiceStatus
 from tests.bot.requests import status
 from texts import read_on
 

@@ -19,7 +19,7 @@ from bot.interfaces.cli import streams
 from bot.interfaces.cli.automatic_startup import no_manager
 from bot.interfaces.cli.doctor import examine_bluesky, examine_discord, examine_models
 from bot.interfaces.cli.wizard.init import WriteFile, check_config, current_environment, require_new
-from bot.services.status_results import finding_text
+from bot.services.status_texts import finding_text
 from memory.store.clock import utc_now
 from sources.discord.markup import application_of, invite_url
 from sources.findings import Finding, State
