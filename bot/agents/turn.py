@@ -67,7 +67,7 @@ _RESERVE = commit_point("budget.reserve")
 _FINISH = commit_point("turn.finish")
 _CANCEL = commit_point("turn.cancel")
 _GIVE_UP = commit_point("turn.give_up_part")
-_MOST_CALLS = 32  # of one answer: a model that repeats itself would send somebody a hundred messages
+_MOST_CALLS = 64  # of one answer: a model that repeats itself would send somebody a hundred messages
 _MOST_REASONING = 20_000  # characters of an answer's reasoning that are stored
 
 _log = Log("bot.agents.turn")

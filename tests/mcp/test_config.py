@@ -51,7 +51,7 @@ def test_secrets_come_from_the_environment_and_are_redacted(tmp_path: Path) -> N
         (f'{AGENT}tools = ["weather_forecast"]\n[mcp.weather]\ncommand = "a"\n', 'or "mcp:<server>"'),
         (
             f'{AGENT}tools = ["recall"]\nrules = [{{ rule = "max_calls", tool = "weather_forecast", count = 1 }}]\n',
-            "rules that name tools of this agent",
+            "rules that name this agent's tools",
         ),
     ],
 )

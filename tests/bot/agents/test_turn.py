@@ -156,9 +156,9 @@ async def test_of_very_many_calls_in_one_answer_the_first_are_made(tmp_path: Pat
     many = says("", *(call("send_message", str(n), target_type="person", content="Hello!") for n in range(100)))
     async with running(tmp_path, Setting(ScriptedModel(many, says("Done.")))) as service:
         await service.heard(said("greet me", 1))
-        assert service.platform.texts(private_place(ANN.id)) == ["Hello!"] * 32
-        assert len(made(service.model.requests[1])) == len(results(service.model.requests[1])) == 32
-        assert [each["left_out"] for each in service.logs if each["event"] == "too_many_calls"] == [68]
+        assert service.platform.texts(private_place(ANN.id)) == ["Hello!"] * 64
+        assert len(made(service.model.requests[1])) == len(results(service.model.requests[1])) == 64
+        assert [each["left_out"] for each in service.logs if each["event"] == "too_many_calls"] == [36]
 
 
 def made(request: Request) -> list[Call]:
