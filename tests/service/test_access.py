@@ -86,7 +86,7 @@ async def test_the_owner_decides_by_a_card_that_says_who_asks_and_from_where(t: 
     t.guild.add(eve)
     card = await card_of(t, t.ana)
     assert "**Ana** wants to talk to me." in card.text
-    assert f"shares {t.guild.name}" in card.text
+    assert f"servers in common: {t.guild.name}" in card.text
     assert SECRET not in card.text
     await t.service.restart(kill=True)
     refused(await bea.press(as_seen(card, t.general), "Allow"), "Only the owner may")
@@ -153,7 +153,7 @@ async def test_who_is_shut_out_is_told_and_heard_nothing(t: Live) -> None:
     assert "is no longer allowed or blocked" in (await t.olga.command("owner people forget", ana)).text
     refused(await t.olga.command("owner people forget", ana), "No command has allowed or blocked")
     code = await told(t, t.ana)
-    assert f"The code for <@{t.ana.id}> is canceled" in (await t.olga.command("owner people forget", ana)).text
+    assert f"Canceled the code for <@{t.ana.id}>" in (await t.olga.command("owner people forget", ana)).text
     refused(await t.olga.command("owner pair approve", {"code": code}), "no open request with this code")
 
 

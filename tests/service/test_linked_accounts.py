@@ -85,7 +85,7 @@ async def test_unlinking_closes_it_again_whatever_dies(tmp_path: Path) -> None:
         refused(await t.ana.command("my link remove"), "not linked to another one")
         await linked(t.ana, anna)
         assert await found(t, anna, anna.direct)
-        assert "is unlinked" in (await anna.command("my link remove")).text
+        assert "Unlinked <@" in (await anna.command("my link remove")).text
         assert "You have no linked accounts" in (await t.ana.command("my link list")).text
 
 

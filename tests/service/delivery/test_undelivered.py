@@ -45,7 +45,7 @@ async def test_killed_at_its_write_it_is_sent_once_or_can_be_asked_for_again(t: 
     del t.service.environment["CARINA_FAULT"]
     if side == "before":
         out = await t.service.said("outbox", "retry", row)
-        assert "by the running service or at its next start: " in out
+        assert "Will be sent again, now or when the service next starts: " in out
     assert f"There is no undelivered message “{row}”." in await t.service.refused("outbox", "retry", row)
     await t.service.start()
     await said_once(t, channel)

@@ -93,7 +93,7 @@ async def test_a_paused_source_hears_and_answers_nothing_until_it_is_resumed(t: 
     refused(await t.olga.command("owner source pause", {"source": "Discord"}), "already paused")
     await t.ana.say(t.general, f"<@bot> do you hear {SECRET}?")
     refused(await t.ana.command("chat agent", {"name": "Carina", "text": SECRET}, t.general), "Discord is paused.")
-    assert f"Discord: paused by <@{t.olga.id}> <t:" in (await t.olga.command("owner source list")).text
+    assert f"Discord: paused by <@{t.olga.id}>, <t:" in (await t.olga.command("owner source list")).text
     assert "; paused; " in (await t.olga.command("admin status")).text
     await t.service.stop()
     await t.ana.say(t.general, f"<@bot> and {SECRET} now?")

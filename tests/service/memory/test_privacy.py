@@ -92,7 +92,7 @@ async def test_the_owner_does_the_same_by_command_with_and_without_a_service(t: 
     assert WORD in json.dumps((await t.service.data("privacy", "export", ana))["constellations"])
     assert "Opted out" in await t.service.said("privacy", "optout", ana)
     await run("jobs", "run", "upkeep.working")
-    called = "SELECT 1 FROM jobs WHERE last_detail LIKE '%working memory deleted%'"
+    called = "SELECT 1 FROM jobs WHERE last_detail LIKE '%deleted from working memory%'"
     await until(lambda: t.rows(called), what="a word of hers in what a job says")
     assert "and found none" in await t.service.said("privacy", "erase", ana, "--yes")
     assert t.holding(WORD) == []
