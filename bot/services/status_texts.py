@@ -1,4 +1,4 @@
-"""The status of a service as results; imports only what showing it needs."""
+"""The status of a service in words; imports only what showing it needs. `Config.unset` says what is not configured."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator

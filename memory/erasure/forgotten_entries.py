@@ -1,4 +1,4 @@
-"""Forgetting an entry: the messages and the text in blocks that go with it.
+"""Forgetting an entry: the messages (`entries.derived_messages`) and the text in blocks that go with it.
 
 `memory.erasure.edited_or_deleted_messages` uses the same for entries that were learned from a message.
 """

@@ -2,7 +2,7 @@
 
 A backup is a folder under `backups/` with the databases and a `manifest.json` with their digests. It is created under a
 temporary name and renamed once it is complete and verified, so every backup there is good. `kept_on_restore.py` has
-what a restore must not undo.
+what a restore must not undo. The daily job is in `bot.services.system.backups`.
 """
 
 import hashlib

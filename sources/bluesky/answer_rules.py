@@ -1,4 +1,4 @@
-"""Which posts are heard, and which of them are answered. Pure, in a fixed order."""
+"""Which posts are heard, which of them are answered, and which opt their author out. Pure, in a fixed order."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence

@@ -1,6 +1,6 @@
 """Converts messages: from discord.py's objects to plain values, and from these, purely, to notifications.
 
-Files are downloaded from Discord's servers alone. Whether a message is answered: `answer_rules`.
+Files are downloaded from Discord's servers alone. Whether a message is answered: `admission_and_answer_rules`.
 """
 
 import asyncio
