@@ -44,7 +44,7 @@ class IdleStatus(ServiceStatus):
 
     @property
     def heading(self) -> str:
-        return _(_HEADINGS.get(self.ended, gettext_noop("Carina is not running. Repair the database first.")))
+        return _(_HEADINGS.get(self.ended, gettext_noop("Carina is not running. A database cannot be opened.")))
 
     def lines(self, markup: Markup) -> list[str]:
         problems = (_("Database: {unstored}", unstored=file.problem) for file in self.databases if file.problem)

@@ -217,7 +217,7 @@ class Groups(MemoryService, frozen=True):
         members = {"members": list(member)} if member else {}
         wanted = {"name": name, **given, **members}
         if not name or not wanted.get("members"):
-            raise CallError("group create: give a name and --member")
+            raise CallError("Give the group a name, and at least one member with --member.")
         return await self.tables.save(Exchange(groups=(read_group(wanted),)), replacing=False)
 
     @operation("group.import", "Import groups from a file, all or none", Action.AGENTS, CHANGES_AT_TERMINAL)

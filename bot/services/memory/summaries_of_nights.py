@@ -124,7 +124,7 @@ class NightSummaries(ZonedService, frozen=True):
     @operation("summary.night", "Show what agents did on their own overnight, and why", Action.READ_MEMORY)
     def report(self, rows: Rows, caller: Caller, night: _Night = "") -> Listing[TurnRow]:
         period = self._period(night)
-        empty = _("There is nothing to show here for that night.")
+        empty = _("There is nothing from that night to show here.")
         turns = sleeptime_turns.turns_between(rows, period.start, period.end, caller.scope)
         found = written(rows, turns, caller.scope)
         undone = sleeptime_turns.undone(rows, period.name, caller.scope)

@@ -61,9 +61,9 @@ _Minutes = Annotated[int, Field(ge=1, le=_MINUTES), Param("For how many minutes"
 class AddEvent(Arguments):
     title: Annotated[_Named, Param("Title of the event", example="dinner")]
     when: Annotated[
-        _When, Param("When it starts, such as “Friday at 18:00” or “every Monday at 8”", example="Friday at 18:00")
+        _When, Param("When it starts, such as “Friday at 6 PM” or “every Monday at 8”", example="Friday at 6 PM")
     ]
-    ends: Annotated[str, Field(max_length=200), Param("When it ends, such as “at 19:30”")] = ""
+    ends: Annotated[str, Field(max_length=200), Param("When it ends, such as “at 7:30 PM”")] = ""
     minutes: Annotated[
         int, Field(ge=-1, le=_MINUTES), Param("How many minutes before the event to remind you; -1 for never")
     ] = event_scheduling.REMINDER_MINUTES

@@ -72,7 +72,7 @@ class AddTask(Arguments):
     due: Annotated[
         str,
         Field(max_length=200),
-        Param("Due date, such as “Friday at 18:00”; “none” for a title that ends with a date"),
+        Param("Due date, such as “Friday at 6 PM”; “none” for a title that ends with a date"),
     ] = ""
     priority: Annotated[Priority, Param("How urgent it is")] = Priority.MEDIUM
     under: _Under = ""
@@ -88,7 +88,7 @@ class ChangeTask(Arguments):
     )
     state: _State = None
     priority: Annotated[Priority | None, Param("How urgent it is")] = None
-    due: Annotated[str | None, Field(max_length=200), Param("Due date, such as “Friday at 18:00”, or “none”")] = None
+    due: Annotated[str | None, Field(max_length=200), Param("Due date, such as “Friday at 6 PM”, or “none”")] = None
     under: Annotated[
         str | None, Field(max_length=300), Param("New parent task, or “none”", metavar="TASK", suggests="tasks")
     ] = None

@@ -298,7 +298,7 @@ class SourceSettings(Service, frozen=True):
         """The kind and address of a source. Raises CallError, UserError."""
         chosen = bool(arguments.feed), bool(arguments.calendar), arguments.folder is not None, arguments.webhook
         if chosen.count(True) != 1:
-            raise CallError("Choose one thing to follow: a feed, a calendar, a folder or a webhook.")
+            raise CallError("Say what to follow: one feed, calendar, folder or webhook.")
         if arguments.webhook:
             if arguments.every is not None:
                 raise CallError("A webhook is not checked: other programs send to it.")

@@ -163,7 +163,7 @@ TALKS: dict[str, list[tuple[str, str]]] = {
     "no way back": [
         ("remind me in 20 minutes to call mum", "call mum"),
         ("remind me in 50 minutes to buy milk", "buy milk"),
-        ("cancel all reminders", "Should I cancel all of these? I can't bring them back afterwards."),
+        ("cancel all reminders", "Should I cancel all of these? I can't bring them back afterward."),
         ("yes", "Canceled: buy milk."),
         ("undo", "What was canceled or forgotten has to be added again."),
     ],

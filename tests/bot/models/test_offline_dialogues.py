@@ -272,7 +272,7 @@ class Several(Partly):
         ("schlummer alle Erinnerungen", [("reminders", "snooze", "7")], "Ich erinnere dich"),
         ("done with everything", [("tasks", "done", "9")], "Done: move house."),
         ("全部終わった", [("tasks", "done", "9")], ""),
-        ("cancel all reminders", [], "Should I cancel all of these? I can't bring them back afterwards.\n- call mum"),
+        ("cancel all reminders", [], "Should I cancel all of these? I can't bring them back afterward.\n- call mum"),
     ],
 )
 def test_all_of_a_kind_is_put_off_or_done(said: str, ended: list[tuple[str, str, str]], answer: str) -> None:

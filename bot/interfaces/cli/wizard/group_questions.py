@@ -23,7 +23,7 @@ def ask_missing(given: Given, look: Look) -> dict[str, Any]:
     if "name" in given and (given.get("member") or "members" in _said(given)):
         return dict(given)
     if not streams.is_interactive():
-        raise CallError("group create: give a name and --member")
+        raise CallError("Give the group a name, and at least one member with --member.")
     taken = {each["group"].casefold(): each["group"] for each in look("group.list")}
     known = [each["agent"] for each in look("agent.list")]
 
