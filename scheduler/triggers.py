@@ -16,7 +16,7 @@ from memory.store.errors import Refused
 from memory.store.records import asdict
 from scheduler.cron import read_crontab
 from scheduler.rrules import Rule, check_rule
-from scheduler.times_in_words import crontab_words, rule_words
+from scheduler.times_in_words import clock_words, crontab_words, rule_words
 from scheduler.zones import instant, zone_of
 from texts import _, ngettext, source
 
@@ -162,6 +162,15 @@ def rule_of(text: str) -> str:
     """The RFC 5545 rule of a stored trigger; empty for any other kind."""
     trigger = load(text)
     return trigger.rule if isinstance(trigger, RecurrenceTrigger) else ""
+
+
+def shown(trigger: Trigger, now: datetime, zone: str) -> str:
+    """The next due time in a zone, and how it repeats."""
+    moment = next_run(trigger, now)
+    if moment is None:
+        return "never again"
+    again = f", {rule_words(trigger.rule)}" if isinstance(trigger, RecurrenceTrigger) else ""
+    return f"{clock_words(moment, zone)} ({zone}{again})"
 
 
 def rule_text(trigger: Trigger) -> str:

@@ -17,7 +17,7 @@ from scheduler.dates.dialog_times import (
     without_due,
     without_end,
 )
-from scheduler.dates.parser import FoundTime, find_when, read_when, shown
+from scheduler.dates.parser import FoundTime, find_when, read_when
 
 __all__ = [
     "FoundTime",
@@ -34,7 +34,6 @@ __all__ = [
     "past_days",
     "read_when",
     "replaced",
-    "shown",
     "span",
     "try_find",
     "without_due",

@@ -17,8 +17,7 @@ from dateutil.relativedelta import relativedelta
 from msgspec import Struct
 
 from memory.store.errors import Refused
-from scheduler.times_in_words import clock_words, rule_words
-from scheduler.triggers import DateTrigger, RecurrenceTrigger, Trigger, next_run, require
+from scheduler.triggers import DateTrigger, RecurrenceTrigger, Trigger, require
 from scheduler.zones import instant, zone_of
 from texts import _, gettext_noop
 
@@ -225,15 +224,6 @@ def _size(found: FoundTime) -> int:
     return len("".join(found.left.split()))
 
 
-def shown(trigger: Trigger, now: datetime, zone: str) -> str:
-    """The next due time in a zone, and how it repeats."""
-    moment = next_run(trigger, now)
-    if moment is None:
-        return "never again"
-    again = f", {rule_words(trigger.rule)}" if isinstance(trigger, RecurrenceTrigger) else ""
-    return f"{clock_words(moment, zone)} ({zone}{again})"
-
-
 def _iso(text: str, zone: tzinfo, alone: time) -> DateTrigger:
     try:
         moment = datetime.fromisoformat(text.replace(" ", "T") if ":" in text else f"{text}T{alone}")
@@ -305,8 +295,10 @@ class _Reading:
         if "FREQ=HOURLY" in rule and day is None and clock is None:
             return self._found(RecurrenceTrigger(rule, local.replace(microsecond=0), zone))
         wall = datetime.combine(day or local.date(), clock or self._alone)
-        if wall <= local and "BY" not in rule:
-            wall += timedelta(days=1)
+        days = range(8 if "INTERVAL" in rule or "BY" not in rule else 0)
+        named = re.search(r"BYDAY=([A-Z,]+)", rule)  # several weeks are counted from that of the first time
+        coming = (each for ahead in days if (each := wall + timedelta(days=ahead)) > local)
+        wall = next((each for each in coming if not named or _RULE_DAYS[each.weekday()] in named[1]), wall)
         return self._found(RecurrenceTrigger(rule, wall, zone))
 
     def _found(self, trigger: Trigger, *, dated: bool = True) -> FoundTime:

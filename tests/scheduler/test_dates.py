@@ -9,9 +9,9 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from memory.store.errors import Refused
-from scheduler.dates import find_when, read_when, shown
+from scheduler.dates import find_when, read_when
 from scheduler.times_in_words import clock_words, crontab_words, moment_words, rule_words
-from scheduler.triggers import CronTrigger, DateTrigger, RecurrenceTrigger, Trigger, next_run, words
+from scheduler.triggers import CronTrigger, DateTrigger, RecurrenceTrigger, Trigger, due_between, next_run, shown, words
 from texts import DAY_END, reading, speaking
 
 NOW = datetime(2026, 3, 2, 13, 0, tzinfo=UTC)  # a Monday, 14:00 in Vienna
@@ -99,6 +99,22 @@ def test_what_repeats_does_so_as_it_was_said(text: str, rule: str, utc: str) -> 
     assert isinstance(trigger, RecurrenceTrigger)
     assert trigger.rule == rule
     assert first(text) == utc
+
+
+@pytest.mark.parametrize(
+    ("text", "today", "days"),
+    [
+        *((text, 7, [10, 24]) for text in ("every other Tuesday", "every two weeks on Tuesday", "隔週火曜日")),
+        *((text, 4, [10, 24]) for text in ("every other Tuesday", "jeden zweiten Dienstag", "隔週火曜日")),
+        *((text, 4, [6, 20]) for text in ("every other Friday", "jeden zweiten Freitag", "隔週金曜日")),
+        ("every other Wednesday at 8", 4, [11, 25]),
+        ("every other Wednesday at 20:00", 4, [4, 18]),
+    ],
+)
+def test_every_other_week_begins_with_the_next_such_day(text: str, today: int, days: list[int]) -> None:
+    now = datetime(2026, 3, today, 13, tzinfo=UTC)
+    trigger = read_when(text, now, VIENNA)
+    assert [moment.day for moment in due_between(trigger, now, now + timedelta(days=22))][:2] == days
 
 
 def test_what_was_understood_is_said_back() -> None:

@@ -28,10 +28,10 @@ from memory.store.errors import Refused
 from memory.store.ids import PersonId, PlaceId, ReminderId, place_source
 from memory.store.records import replace
 from scheduler import triggers
-from scheduler.dates import find_when, read_when, shown
+from scheduler.dates import find_when, read_when
 from scheduler.job_kinds import DueJob, JobResult, Kinds, QueueJob
 from scheduler.times_in_words import clock_words, rule_words, time_words
-from scheduler.triggers import DateTrigger, RecurrenceTrigger
+from scheduler.triggers import DateTrigger, RecurrenceTrigger, shown
 from scheduler.zones import Quiet, zone_of
 from sources.api import SOURCE as API
 from sources.bluesky.identifiers import NAME as BLUESKY
