@@ -306,11 +306,9 @@ class _Reading:
         pairs = list(zip(self._whole, self._text, strict=True))
         said = " ".join("".join(" " if one == left else one for one, left in pairs).split())
         marked = "".join(left if one == left else "\0" for one, left in pairs)
-        if re.search(_BETWEEN_TIMES, marked):
-            raise _not_understood(self._whole[marked.index("\0") : marked.rindex("\0") + 1])
-        if more := self._table.unread.search(marked):
-            ahead, _, behind = more[0].partition("\0")
-            raise _not_understood(" ".join(f"{ahead}{said} {behind}".split()))
+        if more := re.search(_BETWEEN_TIMES, marked) or self._table.unread.search(marked):
+            begin, end = min(marked.index("\0"), more.start()), max(marked.rindex("\0") + 1, more.end())
+            raise _not_understood(" ".join(self._whole[begin:end].split()))
         left, rest = self._table.filler.sub(" ", self._text), " ".join(self._text.split())
         return FoundTime(trigger, self._table.loose.sub("", rest), left, said, dated)
 
