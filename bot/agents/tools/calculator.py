@@ -20,6 +20,7 @@ from texts import gettext_noop
 Number: TypeAlias = int | float
 
 MOST_CHARACTERS = 500
+_EXAMPLE = "3 * sqrt(2) + 1"
 _MOST_BITS = 4_096  # about 1,200 digits: chains of operations stay fast, and Python can print it (limit 4,300 digits)
 _MOST_FACTORIAL, _MOST_DIGITS = 300, 1_200
 _NODES = (ast.Expr, ast.Constant, ast.Name, ast.UnaryOp, ast.BinOp, ast.Compare, ast.IfExp, ast.Call)
@@ -105,7 +106,9 @@ def calculate(expression: str) -> Number:
     try:
         parsed = ast.parse(expression.strip(), mode="eval").body
         value: Number = counter.eval(expression, ast.Expr(parsed))
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+    except SyntaxError as error:  # Python's words for it help nobody
+        raise Refused("That is not a sum that can be calculated. Write it like {example}.", example=_EXAMPLE) from error
+    except (ValueError, RecursionError, MemoryError) as error:
         raise ToolError(f"This expression cannot be calculated: {_brief(error)}.") from error
     except ZeroDivisionError as error:
         raise Refused("A number cannot be divided by zero.") from error
@@ -122,7 +125,7 @@ def calculate(expression: str) -> Number:
 
 
 def _brief(error: Exception) -> str:
-    words = error.msg if isinstance(error, SyntaxError) else str(error)
+    words = str(error)
     return words.splitlines()[0][:200].rstrip(".") if words else type(error).__name__
 
 
