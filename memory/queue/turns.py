@@ -29,6 +29,8 @@ from memory.store.row_mapper import RowMapper
 from texts import packed
 
 Ended: TypeAlias = Literal["done", "failed", "cancelled"]
+UseKind: TypeAlias = Literal["entry", "message", "block", "summary", "fact", "task", "event", "item"]
+"""What a turn's answer can use: the kinds of rows."""
 
 
 class TurnMoved(Exception):
@@ -209,7 +211,7 @@ def unfinished(rows: Rows, of: AgentId | PlaceId) -> tuple[TurnId, ...]:
     return tuple(TurnId(row["id"]) for row in rows.all(sql, (of,)))
 
 
-def note_use(tx: Tx, turn: Turn, kind: str, row_id: str) -> None:
+def note_use(tx: Tx, turn: Turn, kind: UseKind | Literal["blocks"], row_id: str) -> None:
     """Record that the turn's answer used a row, for explanations; for a passage, its entry is recorded."""
     if kind == "entry":
         whole = tx.one("SELECT coalesce(parent_entry_id, id) FROM archival_entries WHERE id = ?", (row_id,))

@@ -17,7 +17,7 @@ from bot.agents.groups.settings import Pipeline, Stage, Table, Voting, stored
 from bot.agents.groups.team import Team
 from memory.group_runs import BallotOutcome, Kind, Part, Run, RunOutcome, StageOutcome
 from memory.store.ids import AgentId
-from texts import _, gettext_noop, ngettext, ngettext_noop, number_text
+from texts import _, gettext_noop, number_text
 
 ABSTAIN = "abstain"
 
@@ -68,10 +68,8 @@ def tally(settings: Voting, options: Sequence[str], ballots: Sequence[Ballot], s
     counts = {option: sum(b.weight for b in valid if b.choice == option) for option in options}
     quorum = quorum_of(settings, len(ballots))
     if len(valid) < quorum:
-        one, more = ngettext_noop(
-            "too few ballots ({cast} of the {count} needed)", "too few ballots ({cast} of the {count} needed)"
-        )
-        return Tally(counts, "", ngettext(one, more, quorum, cast=len(valid)))
+        few = _("too few ballots ({cast} of the {count} needed)", cast=len(valid), count=quorum)
+        return Tally(counts, "", few)
     most = max(counts.values())
     leading = [option for option in options if counts[option] == most]
     if len(leading) == 1:

@@ -310,7 +310,7 @@ def waiting(request: Request) -> str:
     hours = (request.expires_at - request.created_at).total_seconds() / 3600
     return (
         f"This call was not made yet: it waits for approval {request.id}, because {request.reason}. Somebody was "
-        f"asked; the answer may take up to {hours:g} hours. Do not repeat it; tell"
+        f"asked; the answer may take up to {hours:g} hours. Do not repeat it; tell "
         "the person in one sentence that it is waiting for approval. You will be told when it is decided."
     )
 

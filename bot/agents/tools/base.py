@@ -24,7 +24,7 @@ from memory.agents import Agent
 from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy
 from memory.people.audience import Trust
 from memory.permission_requests import Permit
-from memory.queue.turns import Turn
+from memory.queue.turns import Turn, UseKind
 from memory.search.vector_similarity import Meaning
 from memory.store.database import Database, Rows, Tx
 from memory.store.ids import BlockId, MessageId, TurnId
@@ -32,7 +32,6 @@ from texts import _
 
 ArgumentsT_contra = TypeVar("ArgumentsT_contra", bound="Arguments", contravariant=True)
 
-UseKind: TypeAlias = Literal["entry", "message", "block", "summary", "fact", "task", "event", "item"]
 Needs: TypeAlias = Mapping[str, tuple[str, ...]]
 """The required arguments of each operation."""
 

@@ -9,13 +9,14 @@ from bot.agents.context.quotes import joined, line, say
 from bot.agents.context.situation import ago, handoff_line, task_line
 from bot.agents.permissions.calls_needing_approval import Caution
 from bot.agents.tools.agenda import AgendaTool, Fields, state_words
-from bot.agents.tools.base import Arguments, Outcome, Rarely, ToolContext, UseKind
+from bot.agents.tools.base import Arguments, Outcome, Rarely, ToolContext
 from bot.errors import ToolError
 from memory import activity, agents, coordination
 from memory.agenda import tasks
 from memory.agenda.tasks import Status, Task
 from memory.agents import Agent, plain_name
 from memory.knowledge.items import By
+from memory.queue.turns import UseKind
 from memory.store.database import Rows, Tx, Value
 from texts import gettext_noop
 

@@ -7,13 +7,14 @@ from pydantic import Field
 from bot.agents.context.quotes import PromptText, joined, say
 from bot.agents.context.recalled_knowledge import numbered_line, project_line
 from bot.agents.permissions.calls_needing_approval import Caution
-from bot.agents.tools.base import Arguments, Needs, Outcome, Rarely, StoreTool, ToolContext, UseKind
+from bot.agents.tools.base import Arguments, Needs, Outcome, Rarely, StoreTool, ToolContext
 from bot.errors import ToolError
 from memory.knowledge import facts, project_learnings, sessions
 from memory.knowledge.fact_extraction import LONGEST, Category, Statement
 from memory.knowledge.facts import Fact, Source, Step
 from memory.knowledge.items import By, Item
 from memory.people.audience import Trust
+from memory.queue.turns import UseKind
 from memory.store.database import Rows, Tx
 from memory.store.ids import FactId
 from texts import gettext_noop, many

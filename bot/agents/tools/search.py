@@ -24,7 +24,7 @@ from bot.agents.context.quotes import (
     say,
 )
 from bot.agents.permissions.calls_needing_approval import Caution
-from bot.agents.tools.base import Arguments, Brief, Outcome, ReadTool, ToolContext, UseKind, with_expected
+from bot.agents.tools.base import Arguments, Brief, Outcome, ReadTool, ToolContext, with_expected
 from bot.errors import ToolError
 from memory import agents
 from memory.knowledge import entries, facts
@@ -33,7 +33,7 @@ from memory.people.audience import Scope, Trust
 from memory.queue import inbox, messages
 from memory.queue.messages import Message
 from memory.queue.notifications import Place
-from memory.queue.turns import Turn
+from memory.queue.turns import Turn, UseKind
 from memory.search.all_domains import search, searchable
 from memory.search.query import DOMAINS, Domain, Hit, Query, categories, has_spoken, speakers
 from memory.search.query import tags as known_tags

@@ -9,10 +9,11 @@ from bot.agents.context.quotes import PromptText, joined, quotation, say
 from bot.agents.context.quotes import line as shown_line
 from bot.agents.context.working_memory import TOOL, lasting, line
 from bot.agents.permissions.calls_needing_approval import Caution
-from bot.agents.tools.base import Arguments, Needs, Outcome, Rarely, StoreTool, ToolContext, UseKind
+from bot.agents.tools.base import Arguments, Needs, Outcome, Rarely, StoreTool, ToolContext
 from memory.knowledge import working_memory
 from memory.knowledge.working_memory import DEFAULT_TTL, By, Entry, NewEntry, ranked
 from memory.people.audience import Trust
+from memory.queue.turns import UseKind
 from memory.store.database import Tx
 from texts import gettext_noop, many
 

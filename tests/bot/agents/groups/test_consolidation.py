@@ -58,6 +58,7 @@ async def test_without_leave_the_owner_is_asked_and_nothing_is_read(tmp_path: Pa
         (text, ok) = results(model.requests[-1])[-1]
         assert not ok
         assert "waits for approval" in text
+        assert "tell the person in one sentence" in text
         (card,) = [post.text for post in service.platform.posts if "Bee wants to read" in post.text]
         assert "what others in the group “Team” stored" in card
 
